@@ -1,0 +1,23 @@
+# The shipped build, by node-gyp. CMakeLists.txt is the developer build from the same lists.
+{
+  'targets': [
+    {
+      'target_name': 'sallyport',
+      'sources': ['<!@(cat native/sources.txt)'],
+      'include_dirs': [
+        'native',
+        '<!(node -p "require(\'node-addon-api\').include_dir")',
+      ],
+      'defines': [
+        'NAPI_VERSION=8',
+        'NAPI_DISABLE_CPP_EXCEPTIONS',
+        '_GNU_SOURCE',
+      ],
+      'cflags': ['-O2', '-fvisibility=hidden', '-Wall', '-Wextra', '-pthread'],
+      'cflags!': ['-O3'],
+      # Node's own flags say gnu++17 or later, and newer Nodes need later: keep whichever they say.
+      'cflags_cc': ['-fvisibility-inlines-hidden'],
+      'ldflags': ['-pthread'],
+    },
+  ],
+}
