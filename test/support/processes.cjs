@@ -1,0 +1,104 @@
+'use strict';
+// Looks at processes through /proc, for tests and for the scripts that tests run.
+// CommonJS, so that a script in a plain node process shares it; types in processes.d.cts.
+
+const fs = require('node:fs');
+
+// A process or thread may end between the listing and the look.
+function unlessGone(look, otherwise) {
+  try {
+    return look();
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return otherwise;
+    throw error;
+  }
+}
+
+const numbers = (directory) =>
+  unlessGone(() => fs.readdirSync(directory), [])
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .sort((left, right) => left - right);
+
+// The number that reading a directory takes for itself is gone when its link is read.
+function listDescriptors(pid = 'self', thread) {
+  const directory = thread === undefined ? `/proc/${pid}/fd` : `/proc/${pid}/task/${thread}/fd`;
+  return numbers(directory).filter((fd) =>
+    unlessGone(() => fs.readlinkSync(`${directory}/${fd}`) !== '', false),
+  );
+}
+
+// Over every thread: a thread may have a descriptor table of its own, which /proc/<pid>/fd of the
+// main thread does not show. Tables that are shared count once for each thread.
+function countDescriptors(pid = 'self') {
+  return numbers(`/proc/${pid}/task`).map((thread) => listDescriptors(pid, thread).length);
+}
+
+function countThreads(pid = 'self') {
+  return numbers(`/proc/${pid}/task`).length;
+}
+
+// The name stands in brackets and may itself hold blanks and brackets: read from the last one.
+function readStat(pid) {
+  const text = unlessGone(() => fs.readFileSync(`/proc/${pid}/stat`, 'latin1'), undefined);
+  if (text === undefined) return undefined;
+  const [state, ppid, pgid, sid] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state, ppid: Number(ppid), pgid: Number(pgid), sid: Number(sid) };
+}
+
+function listChildren(pid = process.pid) {
+  return numbers('/proc')
+    .map((child) => ({ pid: child, ...readStat(child) }))
+    .filter((child) => child.ppid === pid);
+}
+
+const listZombies = (pid) => listChildren(pid).filter((child) => child.state === 'Z');
+
+// Gone or a zombie: it runs no more.
+const hasEnded = (pid) => ['Z', 'X', undefined].includes(readStat(pid)?.state);
+
+const isGone = (pid) => readStat(pid) === undefined;
+
+function readEnvironment(pid) {
+  return fs.readFileSync(`/proc/${pid}/environ`);
+}
+
+function readStatus(pid = 'self') {
+  const lines = fs.readFileSync(`/proc/${pid}/status`, 'latin1').trimEnd().split('\n');
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+}
+
+// Asks again until the answer is truthy, and says at the deadline what it last saw.
+async function waitFor(what, probe, deadline = 20_000) {
+  const end = Date.now() + deadline;
+  for (;;) {
+    const seen = await probe();
+    if (seen) return seen;
+    if (Date.now() > end) throw new Error(`${what}: not within ${deadline} ms; last seen: ${seen}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+// Reads a stream to its end as one Buffer.
+async function readAll(stream) {
+  const pieces = [];
+  for await (const piece of stream) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+module.exports = {
+  countDescriptors,
+  countThreads,
+  hasEnded,
+  isGone,
+  listChildren,
+  listDescriptors,
+  listZombies,
+  readAll,
+  readEnvironment,
+  readStat,
+  readStatus,
+  waitFor,
+};

@@ -1,0 +1,19 @@
+// The looks at /proc of processes.cjs, for tests.
+import { createRequire } from 'node:module';
+
+const looks = createRequire(import.meta.url)('./processes.cjs') as typeof import('./processes.cjs');
+
+export const {
+  countDescriptors,
+  countThreads,
+  hasEnded,
+  isGone,
+  listChildren,
+  listDescriptors,
+  listZombies,
+  readAll,
+  readEnvironment,
+  readStat,
+  readStatus,
+  waitFor,
+} = looks;

@@ -1,0 +1,32 @@
+// The types of the storm addon (test/fixtures/storm/): what JavaScript cannot do to its process.
+
+export interface Storm {
+  /** Starts a thread that opens and closes descriptors without close-on-exec, without pause. */
+  startStorm(): void;
+  /** Gives how many times the thread went round. */
+  stopStorm(): number;
+  stormCycles(): number;
+  openInheritable(
+    path: string,
+    atLeast?: number,
+    access?: 'read' | 'write' | 'both' | 'none',
+  ): number;
+  listenInheritable(atLeast?: number): { fd: number; port: number };
+  makeInheritable(
+    kind: 'pipe' | 'socketpair' | 'udp' | 'memfd' | 'eventfd' | 'epoll',
+    atLeast?: number,
+  ): number[];
+  dup2(from: number, to: number): number;
+  setCloexec(fd: number, on: boolean): void;
+  isCloexec(fd: number): boolean;
+  closeFd(fd: number): void;
+  ignoreSigchld(): void;
+  ignoreSignal(signal: number): void;
+  /** In the calling thread. */
+  blockSignal(signal: number): void;
+  setSoftLimit(name: 'nofile' | 'nproc' | 'core' | 'stack', value: number): void;
+  /** Whether the kernel has a child for us to wait for, running or dead. */
+  hasChildren(): boolean;
+  /** posix_spawn with no file actions, waited for: the exit code, or 128 + the signal. */
+  plainSpawn(path: string, args: string[]): number;
+}

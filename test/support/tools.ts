@@ -1,0 +1,57 @@
+// What a test needs from the machine: without it the test is skipped by name, or fails in CI.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { describe, it } from 'vitest';
+
+// Each is tried, not looked up: strace may be installed and ptrace forbidden.
+const runs = (command: string, ...args: string[]): boolean =>
+  spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+
+const probes = {
+  strace: () => runs('strace', '-o', '/dev/null', 'true'),
+  setpriv: () => runs('setpriv', '--version'),
+  git: () => runs('git', '--version'),
+  bash: () => runs('bash', '-c', ':'),
+  // Only root can run a test as another user, and as root a test about permission proves nothing.
+  'another uid': () => process.getuid?.() !== 0 || spawnSync('true', { uid: 65534 }).status === 0,
+  root: () => process.getuid?.() === 0,
+  'pid namespaces': () => runs('unshare', '--fork', '--pid', '--mount-proc', 'true'),
+  'core files': () => existsSync('/proc/sys/kernel/core_pattern'),
+} satisfies Record<string, () => boolean>;
+
+export type Tool = keyof typeof probes;
+
+const found = new Map<Tool, boolean>();
+
+function has(tool: Tool): boolean {
+  let answer = found.get(tool);
+  if (answer === undefined) found.set(tool, (answer = probes[tool]()));
+  return answer;
+}
+
+const mustRun = process.env['SALLYPORT_MUST_RUN'] === '1';
+
+type Body = () => void | Promise<void>;
+
+interface Wrapper {
+  it(name: string, body: Body, timeout?: number): void;
+  describe(name: string, body: () => void): void;
+}
+
+/** `needs('strace').it(name, …)`: as vitest's own `it` and `describe` where the tools are there. */
+export function needs(...tools: Tool[]): Wrapper {
+  const missing = tools.filter((tool) => !has(tool));
+  if (missing.length === 0) return { it, describe };
+  const note = `needs ${missing.join(', ')}`;
+  const absent = (name: string): void => {
+    // In the name as well: the runner's report keeps names and may drop notes.
+    it(`${name} [${note}]`, (context) => {
+      if (mustRun) throw new Error(`${note}, and SALLYPORT_MUST_RUN=1 allows no skip`);
+      context.skip(note);
+    });
+  };
+  return {
+    it: absent,
+    describe: absent,
+  };
+}
