@@ -1,51 +1,47 @@
 // Builds what is named: `typescript` (src/ to dist/), `addon` (native/ to build/Release/).
 // With --if-possible, a missing compiler is no failure: `npm ci --omit=dev` runs `prepare` too.
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-const root = path.join(import.meta.dirname, '..');
-const require = createRequire(import.meta.url);
-
-function resolve(name) {
-  try {
-    return require.resolve(name);
-  } catch {
-    return undefined;
-  }
-}
-
-function run(script, ...args) {
-  const { status } = spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit' });
-  if (status !== 0) process.exit(status ?? 1);
-}
+import { root, runNode } from './tools.mjs';
 
 function buildTypeScript(ifPossible) {
-  const package_ = resolve('typescript/package.json');
-  if (package_ === undefined && ifPossible) return;
-  if (package_ === undefined) {
+  const tsc = 'node_modules/typescript/bin/tsc';
+  if (!existsSync(path.join(root, tsc))) {
+    if (ifPossible) return true;
     console.error('build: typescript is not installed; run npm ci first');
-    process.exit(1);
+    return false;
   }
-  run(path.join(path.dirname(package_), 'bin/tsc'), '-p', 'tsconfig.build.json');
+  if (!runNode(tsc, '-p', 'tsconfig.build.json')) return false;
+  removeStale();
   // npm sets the mode of a bin only where the package is installed, not in a clone.
   const command = path.join(root, 'dist/cli/main.js');
   if (existsSync(command)) chmodSync(command, 0o755);
+  return true;
+}
+
+/** tsc leaves the output of a source that was renamed, and it would be packed. */
+function removeStale() {
+  for (const name of readdirSync(path.join(root, 'dist'), { recursive: true })) {
+    const source = name.replace(/(\.d)?\.([cm]?)[jt]s$/, '.$2ts');
+    if (source !== name && !existsSync(path.join(root, 'src', source))) {
+      rmSync(path.join(root, 'dist', name));
+    }
+  }
 }
 
 function buildAddon() {
-  const nodeGyp = require.resolve('node-gyp/bin/node-gyp.js');
-  run(nodeGyp, 'configure', 'build', '--loglevel=warn', '--jobs=2');
+  const nodeGyp = 'node_modules/node-gyp/bin/node-gyp.js';
+  return runNode(nodeGyp, 'configure', 'build', '--loglevel=warn', '--jobs=2');
 }
 
 const names = process.argv.slice(2);
 const ifPossible = names.includes('--if-possible');
-for (const name of names) {
-  if (name === 'typescript') buildTypeScript(ifPossible);
-  else if (name === 'addon') buildAddon();
-  else if (name !== '--if-possible') {
+for (const name of names.filter((name) => name !== '--if-possible')) {
+  const build = { typescript: () => buildTypeScript(ifPossible), addon: buildAddon }[name];
+  if (build === undefined) {
     console.error(`build: unknown part '${name}'; write typescript or addon`);
     process.exit(1);
   }
+  if (!build()) process.exit(1);
 }

@@ -1,0 +1,55 @@
+// Runs every check that needs no running code, all of them, and says at the end which failed.
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+
+import { configure } from './cmake.mjs';
+import { isInstalled, mustRun, root, run, runNode } from './tools.mjs';
+
+const packed = 'reports/package';
+
+function clangTidy() {
+  const sources = readFileSync(path.join(root, 'native/core_sources.txt'), 'utf8');
+  return configure() && run('clang-tidy', ['--quiet', '-p', 'build-cmake', ...sources.trim().split('\n')]);
+}
+
+/** Packs once, so that publint and attw judge the file that would be published. */
+function pack() {
+  rmSync(path.join(root, packed), { recursive: true, force: true });
+  mkdirSync(path.join(root, packed), { recursive: true });
+  return run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', packed]);
+}
+
+const tarball = () => path.join(packed, readdirSync(path.join(root, packed))[0] ?? 'none.tgz');
+
+const checks = [
+  { name: 'eslint', check: () => runNode('node_modules/eslint/bin/eslint.js', '.') },
+  { name: 'tsc', check: () => runNode('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json') },
+  {
+    name: 'clang-format',
+    tools: ['clang-format'],
+    check: () => runNode('scripts/format.mjs', '--check'),
+  },
+  { name: 'clang-tidy', tools: ['clang-tidy', 'cmake'], check: clangTidy },
+  { name: 'build', check: () => runNode('scripts/build.mjs', 'typescript') },
+  { name: 'pack', check: pack },
+  { name: 'publint', check: () => runNode('node_modules/publint/src/cli.js', tarball(), '--strict') },
+  {
+    name: 'attw',
+    check: () => runNode('node_modules/@arethetypeswrong/cli/dist/index.js', tarball()),
+  },
+];
+
+const failed = [];
+const skipped = [];
+for (const { name, tools = [], check } of checks) {
+  const missing = tools.filter((tool) => !isInstalled(tool));
+  if (missing.length > 0) skipped.push(`${name}: ${missing.join(', ')} not installed`);
+  else if (!check()) failed.push(name);
+}
+
+for (const reason of skipped) console.log(`lint: skipped ${reason}`);
+for (const name of failed) console.log(`lint: ${name} failed`);
+if (mustRun && skipped.length > 0) console.log('lint: SALLYPORT_MUST_RUN=1: a skip is a failure');
+const ok = failed.length === 0 && !(mustRun && skipped.length > 0);
+console.log(ok ? 'lint: clean' : 'lint: not clean');
+process.exitCode = ok ? 0 : 1;
