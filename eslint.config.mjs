@@ -70,7 +70,11 @@ export default tseslint.config(
       // A number prints as one would expect; an object or undefined does not.
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
-      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
       // What comes from the system or from a caller without types is checked at run time as well.
       '@typescript-eslint/no-unnecessary-condition': 'off',
     },

@@ -8,7 +8,8 @@ import { closingLine, countJunit, hasPassed, sum } from './counts.mjs';
 import { hasDoctest, isInstalled, mustRun, root } from './tools.mjs';
 
 const reports = path.join(root, 'reports/native');
-const programs = readdirSync(path.join(root, 'test/native'))
+const sources = path.join(root, 'test/native');
+const programs = (existsSync(sources) ? readdirSync(sources) : [])
   .filter((name) => name.endsWith('.cc'))
   .map((name) => path.basename(name, '.cc'));
 
