@@ -3,7 +3,8 @@
 import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { root, runNode } from './tools.mjs';
+import { environment } from './node-headers.js';
+import { root, run, runNode } from './tools.mjs';
 
 function buildTypeScript(ifPossible) {
   const tsc = 'node_modules/typescript/bin/tsc';
@@ -31,8 +32,9 @@ function removeStale() {
 }
 
 function buildAddon() {
-  const nodeGyp = 'node_modules/node-gyp/bin/node-gyp.js';
-  return runNode(nodeGyp, 'configure', 'build', '--loglevel=warn', '--jobs=2');
+  const nodeGyp = path.join(root, 'node_modules/node-gyp/bin/node-gyp.js');
+  const args = [nodeGyp, 'configure', 'build', '--loglevel=warn', '--jobs=2'];
+  return run(process.execPath, args, environment());
 }
 
 const names = process.argv.slice(2);

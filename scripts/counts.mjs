@@ -31,7 +31,7 @@ export function countVitest(report, relative = (file) => file) {
 
 /** The report keeps no notes, so a test names what it lacks in its title: `… [needs strace]`. */
 function skipReason(title) {
-  return /\[needs ([^\]]+)\]$/.exec(title)?.[1] ?? noReason;
+  return /\[(needs [^\]]+)\]$/.exec(title)?.[1] ?? noReason;
 }
 
 /**
@@ -43,13 +43,16 @@ export function countJunit(xml, program) {
   for (const [, attributes, body = ''] of xml.matchAll(
     /<testcase\b((?:[^>"]|"[^"]*")*?)(?:\/>|>(.*?)<\/testcase>)/gs,
   )) {
-    const name = `${program}: ${/\bname="([^"]*)"/.exec(attributes)?.[1] ?? '?'}`;
+    const name = `${program}: ${unescape(/\bname="([^"]*)"/.exec(attributes)?.[1] ?? '?')}`;
     if (/<(failure|error)\b/.test(body)) counts.failed.push(name);
     else if (/<skipped\b/.test(body)) counts.skipped.push({ name, reason: noReason });
     else counts.passed += 1;
   }
   return counts;
 }
+
+const entities = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const unescape = (text) => text.replace(/&(amp|lt|gt|quot|apos);/g, (_, name) => entities[name]);
 
 /** @returns {Counts} */
 export function sum(parts) {

@@ -4,6 +4,8 @@
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');
 
+const { environment } = require('./node-headers.js');
+
 // The variable lets a test on Linux see what a colleague's laptop does.
 const platform = process.env.SALLYPORT_FORCE_PLATFORM || process.platform;
 
@@ -15,6 +17,7 @@ if (platform !== 'linux') {
 
 const result = spawnSync(process.execPath, [require.resolve('node-gyp-build/bin.js')], {
   cwd: path.join(__dirname, '..'),
+  env: environment(),
   stdio: 'inherit',
 });
 

@@ -1,17 +1,15 @@
 // Builds the native unit tests with sanitizers, runs each program and counts its JUnit report.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import { build } from './cmake.mjs';
 import { closingLine, countJunit, hasPassed, sum } from './counts.mjs';
 import { hasDoctest, isInstalled, mustRun, root } from './tools.mjs';
 
-const reports = path.join(root, 'reports/native');
 const sources = path.join(root, 'test/native');
-const programs = (existsSync(sources) ? readdirSync(sources) : [])
-  .filter((name) => name.endsWith('.cc'))
-  .map((name) => path.basename(name, '.cc'));
+const reports = path.join(root, 'reports/native');
 
 function missingTools() {
   const missing = [];
@@ -36,25 +34,32 @@ function runProgram(name) {
     counts.failed.push(`${name}: ended with ${how}`);
   }
   if (counts.failed.length > 0) console.log(xml);
-  console.log(`  ${name}: ${closingLine(counts)}`);
+  console.log(`native tests: ${name}, ${counts.passed} of ${counts.passed + counts.failed.length}`);
   return counts;
 }
 
-function testAll() {
+/** @returns {import('./counts.mjs').Counts} */
+export function testNative() {
+  const programs = (existsSync(sources) ? readdirSync(sources) : [])
+    .filter((name) => name.endsWith('.cc'))
+    .map((name) => path.basename(name, '.cc'));
   const missing = missingTools();
   if (missing !== '') {
-    const skipped = programs.map((name) => ({ name: `test/native/${name}.cc`, reason: missing }));
+    const reason = `needs ${missing}`;
+    const skipped = programs.map((name) => ({ name: `test/native/${name}.cc`, reason }));
     return { passed: 0, failed: [], skipped };
   }
   if (!build()) return { passed: 0, failed: ['native tests: the build failed'], skipped: [] };
+  rmSync(reports, { recursive: true, force: true });
+  mkdirSync(reports, { recursive: true });
   return sum(programs.map(runProgram));
 }
 
-rmSync(reports, { recursive: true, force: true });
-mkdirSync(reports, { recursive: true });
-const counts = testAll();
-// scripts/test.mjs adds these to its own.
-writeFileSync(path.join(root, 'reports/native.json'), JSON.stringify(counts, null, 2));
-for (const { name, reason } of counts.skipped) console.log(`  skipped ${name}: ${reason}`);
-console.log(closingLine(counts));
-process.exitCode = hasPassed(counts, mustRun) ? 0 : 1;
+// `npm run test:native`; scripts/test.mjs imports this file and adds the counts to its own.
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const counts = testNative();
+  for (const { name, reason } of counts.skipped) console.log(`skipped ${name}: ${reason}`);
+  for (const name of counts.failed) console.log(`FAILED ${name}`);
+  console.log(closingLine(counts));
+  process.exitCode = hasPassed(counts, mustRun) ? 0 : 1;
+}

@@ -5,58 +5,46 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { closingLine, countVitest, hasPassed, sum } from './counts.mjs';
+import { testNative } from './native-test.mjs';
 import { mustRun, root, runNode } from './tools.mjs';
 
 const reports = path.join(root, 'reports');
-const relative = (file) => path.relative(root, file);
+const vitestReport = path.join(reports, 'vitest.json');
 
-function readReport(name) {
-  const file = path.join(reports, name);
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-}
+const failure = (name) => ({ passed: 0, failed: [name], skipped: [] });
 
-/** A part that ended badly without naming a failed test (a crash, say) is one failure itself. */
-function settle(part, succeeded, counts = { passed: 0, failed: [], skipped: [] }) {
-  if (!succeeded && counts.failed.length === 0) counts.failed.push(`${part}: did not end well`);
-  return counts;
-}
-
-function runVitest(args) {
+function testTypeScript(args) {
   const succeeded = runNode(
     'node_modules/vitest/vitest.mjs',
     'run',
     '--reporter=default',
     '--reporter=json',
-    '--outputFile.json=reports/vitest.json',
+    `--outputFile.json=${vitestReport}`,
     ...args,
   );
-  const report = readReport('vitest.json');
-  return settle('vitest', succeeded, report && countVitest(report, relative));
+  if (!existsSync(vitestReport)) return failure('vitest: ended without a report');
+  const report = JSON.parse(readFileSync(vitestReport, 'utf8'));
+  const counts = countVitest(report, (file) => path.relative(root, file));
+  // An error outside of every test (an unhandled rejection, a worker that crashed) fails none.
+  if (!succeeded && counts.failed.length === 0) counts.failed.push('vitest: an error in no test');
+  return counts;
 }
 
-function runNative() {
-  const ended = runNode('scripts/native-test.mjs');
-  const counts = readReport('native.json');
-  // With the tools missing, "nothing ran" is no failure of this part.
-  return settle('native tests', ended || (counts?.skipped.length ?? 0) > 0, counts);
-}
-
-function runAll(args) {
+function testAll(args) {
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports);
-  if (!runNode('scripts/build.mjs', 'typescript', 'addon')) return settle('the build', false);
-  if (args.length > 0) return runVitest(args);
-  return sum([runVitest(args), runNative()]);
+  if (!runNode('scripts/build.mjs', 'typescript', 'addon')) return failure('the build');
+  return args.length > 0 ? testTypeScript(args) : sum([testTypeScript(args), testNative()]);
 }
 
 function printSkipped(skipped) {
-  for (const missing of new Set(skipped.map(({ reason }) => reason))) {
-    console.log(`Skipped for want of: ${missing}`);
-    for (const { name, reason } of skipped) if (reason === missing) console.log(`  ${name}`);
+  for (const why of new Set(skipped.map(({ reason }) => reason))) {
+    console.log(`Skipped, ${why}:`);
+    for (const { name, reason } of skipped) if (reason === why) console.log(`  ${name}`);
   }
 }
 
-const counts = runAll(process.argv.slice(2));
+const counts = testAll(process.argv.slice(2));
 console.log();
 printSkipped(counts.skipped);
 for (const name of counts.failed) console.log(`FAILED ${name}`);
