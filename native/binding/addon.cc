@@ -1,0 +1,25 @@
+// The addon: what it exports, once for each Node environment that loads it.
+#include <napi.h>
+
+#include "binding/descriptors.h"
+#include "binding/environment_data.h"
+#include "binding/launching.h"
+#include "binding/terminal.h"
+
+namespace sallyport {
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  env.SetInstanceData(new EnvironmentData);
+  InitDescriptors(env, exports);
+  InitLaunching(env, exports);
+  InitTerminal(env, exports);
+  return exports;
+}
+
+}  // namespace sallyport
+
+static Napi::Object InitSallyport(Napi::Env env, Napi::Object exports) {
+  return sallyport::Init(env, exports);
+}
+
+NODE_API_MODULE(sallyport, InitSallyport)

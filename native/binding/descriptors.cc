@@ -1,0 +1,98 @@
+// Binding of the descriptor table: list, describe, hold, release, seal; and the probes of paths.
+#include "binding/descriptors.h"
+
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "binding/values.h"
+#include "core/descriptor_table.h"
+#include "core/executable_probe.h"
+
+namespace sallyport {
+
+namespace {
+
+// number[] -> [heldFd, object][] | failure
+Napi::Value Hold(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Napi::Array sources = info[0].As<Napi::Array>();
+  std::vector<int> numbers;
+  for (uint32_t i = 0; i < sources.Length(); ++i) {
+    numbers.push_back(sources.Get(i).As<Napi::Number>().Int32Value());
+  }
+  Result<std::vector<HeldDescriptor>> held = HoldDescriptors(numbers);
+  if (!held.ok()) return FailureToJs(env, held.error());
+  Napi::Array result = Napi::Array::New(env, held.value().size());
+  for (uint32_t i = 0; i < held.value().size(); ++i) {
+    HeldDescriptor& descriptor = held.value()[i];
+    Napi::Array pair = Napi::Array::New(env, 2);
+    pair.Set(1u, ObjectToJs(env, descriptor.object));
+    pair.Set(0u, Napi::Number::New(env, descriptor.fd.release()));
+    result.Set(i, pair);
+  }
+  return result;
+}
+
+// number[]: closes what Hold() gave.
+void Release(const Napi::CallbackInfo& info) {
+  const Napi::Array held = info[0].As<Napi::Array>();
+  for (uint32_t i = 0; i < held.Length(); ++i) {
+    close(held.Get(i).As<Napi::Number>().Int32Value());
+  }
+}
+
+Napi::Value List(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Result<std::vector<int>> numbers = ListDescriptors();
+  if (!numbers.ok()) return FailureToJs(env, numbers.error());
+  Napi::Array result = Napi::Array::New(env, numbers.value().size());
+  for (uint32_t i = 0; i < numbers.value().size(); ++i) result.Set(i, numbers.value()[i]);
+  return result;
+}
+
+// boolean (all, or sockets only) -> [fd, object][] | failure
+Napi::Value Seal(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const SealKinds kinds =
+      info[0].As<Napi::Boolean>().Value() ? SealKinds::kAll : SealKinds::kSockets;
+  const Result<std::vector<OpenDescriptor>> sealed = SealDescriptors(kinds);
+  if (!sealed.ok()) return FailureToJs(env, sealed.error());
+  Napi::Array result = Napi::Array::New(env, sealed.value().size());
+  for (uint32_t i = 0; i < sealed.value().size(); ++i) {
+    Napi::Array pair = Napi::Array::New(env, 2);
+    pair.Set(0u, Napi::Number::New(env, sealed.value()[i].fd));
+    pair.Set(1u, ObjectToJs(env, sealed.value()[i].object));
+    result.Set(i, pair);
+  }
+  return result;
+}
+
+Napi::Value Limit(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(DescriptorLimit()));
+}
+
+Napi::Value ProbeExecutableJs(const Napi::CallbackInfo& info) {
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return Napi::Number::New(info.Env(), ProbeExecutable(path.c_str()));
+}
+
+Napi::Value ProbeDirectoryJs(const Napi::CallbackInfo& info) {
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return Napi::Number::New(info.Env(), ProbeDirectory(path.c_str()));
+}
+
+}  // namespace
+
+void InitDescriptors(Napi::Env env, Napi::Object exports) {
+  exports.Set("holdDescriptors", Napi::Function::New<Hold>(env, "holdDescriptors"));
+  exports.Set("releaseDescriptors", Napi::Function::New<Release>(env, "releaseDescriptors"));
+  exports.Set("listDescriptors", Napi::Function::New<List>(env, "listDescriptors"));
+  exports.Set("sealDescriptors", Napi::Function::New<Seal>(env, "sealDescriptors"));
+  exports.Set("descriptorLimit", Napi::Function::New<Limit>(env, "descriptorLimit"));
+  exports.Set("probeExecutable", Napi::Function::New<ProbeExecutableJs>(env, "probeExecutable"));
+  exports.Set("probeDirectory", Napi::Function::New<ProbeDirectoryJs>(env, "probeDirectory"));
+}
+
+}  // namespace sallyport

@@ -1,0 +1,60 @@
+// What a spawner needs to start one child: fully resolved, owned, nothing left to decide.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/descriptor_steps.h"
+
+namespace sallyport {
+
+// A list of C strings, kept as one block of NUL-terminated strings.
+class StringList {
+ public:
+  StringList() { pointers_.push_back(nullptr); }
+  // `block` holds the strings one after another, each followed by a NUL.
+  explicit StringList(std::string block) : block_(std::move(block)) { Index(); }
+  StringList(StringList&& other) noexcept : block_(std::move(other.block_)) { Index(); }
+  StringList& operator=(StringList&& other) noexcept {
+    block_ = std::move(other.block_);
+    Index();
+    return *this;
+  }
+  StringList(const StringList&) = delete;
+  StringList& operator=(const StringList&) = delete;
+
+  // NULL-terminated, in the form that exec wants. The kernel and the C library do not write to it.
+  char* const* pointers() const { return pointers_.data(); }
+
+ private:
+  void Index() {
+    pointers_.clear();
+    for (size_t at = 0; at < block_.size(); at = block_.find('\0', at) + 1) {
+      pointers_.push_back(block_.data() + at);
+    }
+    pointers_.push_back(nullptr);
+  }
+
+  std::string block_;
+  std::vector<char*> pointers_;
+};
+
+enum class SessionMode {
+  kNew,      // setsid(2)
+  kGroup,    // setpgid(0, 0) in the caller's session
+  kInherit,  // the caller's session and process group
+};
+
+struct LaunchRequest {
+  std::string executable;  // absolute path
+  StringList arguments;
+  StringList environment;
+  std::string working_directory;  // absolute; empty: the spawning thread's own
+  // With null_targets the complete table of the child. All sources are numbers above 2.
+  std::vector<DescriptorMove> descriptors;
+  std::vector<int> null_targets;  // these become /dev/null
+  SessionMode session = SessionMode::kNew;
+  int foreground_terminal = -1;  // kGroup only: a number in the child's table, or -1
+};
+
+}  // namespace sallyport

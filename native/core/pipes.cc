@@ -1,0 +1,32 @@
+// The pipes between parent and child.
+#include "core/pipes.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace sallyport {
+
+Result<ChannelPipe> OpenChannelPipe(PipeDirection direction) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return SysError{"descriptor", errno, ""};
+  // Each end owns its number before the next may fail.
+  UniqueFd read_low(ends[0]);
+  UniqueFd write_low(ends[1]);
+  UniqueFd read_end(MoveAboveStandard(read_low.release()));
+  if (!read_end.valid()) return SysError{"descriptor", errno, ""};
+  UniqueFd write_end(MoveAboveStandard(write_low.release()));
+  if (!write_end.valid()) return SysError{"descriptor", errno, ""};
+
+  const bool to_child = direction == PipeDirection::kToChild;
+  ChannelPipe pipe{std::move(to_child ? write_end : read_end),
+                   std::move(to_child ? read_end : write_end)};
+  // The two ends are two open file descriptions: this does not reach the child's.
+  if (fcntl(pipe.ours.get(), F_SETFL, (to_child ? O_WRONLY : O_RDONLY) | O_NONBLOCK) != 0) {
+    return SysError{"descriptor", errno, ""};
+  }
+  return pipe;
+}
+
+}  // namespace sallyport

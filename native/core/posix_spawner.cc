@@ -1,0 +1,130 @@
+// Starts a child by posix_spawn(3) on the calling thread.
+#include "core/posix_spawner.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#ifndef POSIX_SPAWN_SETSID  // glibc 2.26, musl 1.1.22; both 0x80
+#define POSIX_SPAWN_SETSID 0x80
+#endif
+
+namespace sallyport {
+
+namespace {
+
+class FileActions {
+ public:
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  posix_spawn_file_actions_t* get() { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+class Attributes {
+ public:
+  Attributes() { posix_spawnattr_init(&attributes_); }
+  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  posix_spawnattr_t* get() { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+template <class T>
+T LookUp(const char* name) {
+  return reinterpret_cast<T>(dlsym(RTLD_DEFAULT, name));
+}
+
+// Returns an errno value: EBADF for a number at or above the soft RLIMIT_NOFILE, ENOMEM.
+int AddStep(posix_spawn_file_actions_t* actions, const DescriptorStep& step,
+            const SpawnExtensions& extensions) {
+  switch (step.kind) {
+    case DescriptorStep::Kind::kDup2:
+      return posix_spawn_file_actions_adddup2(actions, step.fd, step.target);
+    case DescriptorStep::Kind::kOpenNull:
+      return posix_spawn_file_actions_addopen(actions, step.fd, "/dev/null", O_RDWR, 0);
+    case DescriptorStep::Kind::kClose:
+      return posix_spawn_file_actions_addclose(actions, step.fd);
+    case DescriptorStep::Kind::kCloseFrom:
+      return extensions.add_close_from(actions, step.fd);
+  }
+  return EINVAL;
+}
+
+void SetAttributes(posix_spawnattr_t* attributes, SessionMode session) {
+  // Node ignores SIGPIPE and SIGXFSZ, and a library may have blocked or ignored others: a child that
+  // inherits that misbehaves in pipelines or cannot be ended politely.
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigdefault(attributes, &all);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(attributes, &none);
+  int flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+  if (session == SessionMode::kNew) flags |= POSIX_SPAWN_SETSID;
+  if (session == SessionMode::kGroup) {
+    flags |= POSIX_SPAWN_SETPGROUP;
+    posix_spawnattr_setpgroup(attributes, 0);
+  }
+  posix_spawnattr_setflags(attributes, static_cast<short>(flags));
+}
+
+}  // namespace
+
+const SpawnExtensions& SpawnExtensions::Available() {
+  static const SpawnExtensions found = {
+      LookUp<decltype(SpawnExtensions::add_close_from)>(
+          "posix_spawn_file_actions_addclosefrom_np"),
+      LookUp<decltype(SpawnExtensions::add_chdir)>("posix_spawn_file_actions_addchdir_np"),
+      LookUp<decltype(SpawnExtensions::add_tcsetpgrp)>("posix_spawn_file_actions_addtcsetpgrp_np"),
+  };
+  return found;
+}
+
+Result<pid_t> PosixSpawn(const LaunchRequest& request, const SpawnExtensions& extensions) {
+  if (extensions.add_close_from == nullptr) return SysError{"descriptor", ENOSYS, ""};
+
+  FileActions actions;
+  if (!request.working_directory.empty()) {
+    if (extensions.add_chdir == nullptr) return SysError{"cwd", ENOSYS, request.working_directory};
+    const int refused = extensions.add_chdir(actions.get(), request.working_directory.c_str());
+    if (refused != 0) return SysError{"cwd", refused, request.working_directory};
+  }
+  for (const DescriptorStep& step :
+       OrderDescriptorSteps(request.descriptors, request.null_targets)) {
+    const int refused = AddStep(actions.get(), step, extensions);
+    if (refused != 0) return SysError{"descriptor", refused, ""};
+  }
+  if (request.foreground_terminal >= 0) {
+    if (extensions.add_tcsetpgrp == nullptr) return SysError{"terminal", ENOSYS, ""};
+    const int refused = extensions.add_tcsetpgrp(actions.get(), request.foreground_terminal);
+    if (refused != 0) return SysError{"terminal", refused, ""};
+  }
+
+  Attributes attributes;
+  SetAttributes(attributes.get(), request.session);
+
+  // 1 + 2 + … + 32 ms: under 100 ms in all.
+  for (long wait_ms = 1;; wait_ms *= 2) {
+    pid_t pid = -1;
+    const int refused =
+        posix_spawn(&pid, request.executable.c_str(), actions.get(), attributes.get(),
+                    request.arguments.pointers(), request.environment.pointers());
+    if (refused == 0) return pid;
+    if (refused != ETXTBSY || wait_ms > 32) return SysError{"exec", refused, request.executable};
+    const timespec pause = {0, wait_ms * 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace sallyport

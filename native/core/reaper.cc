@@ -1,0 +1,215 @@
+// The reaper: waits for children by pidfd, reaps each exactly once, and tells who asked.
+#include "core/reaper.h"
+
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "core/system_calls.h"
+#include "core/thread.h"
+
+#ifndef P_PIDFD  // kernel 5.4; glibc's header has it as an enumerator since 2.36
+#define P_PIDFD 3
+#endif
+
+namespace sallyport {
+
+namespace {
+
+ExitStatus FromSiginfo(const siginfo_t& info, const struct rusage& usage) {
+  ExitStatus status;
+  status.usage = usage;
+  if (info.si_code == CLD_EXITED) {
+    status.code = info.si_status;
+  } else {
+    status.signal = info.si_status;
+    status.core_dumped = info.si_code == CLD_DUMPED;
+  }
+  return status;
+}
+
+ExitStatus FromWaitStatus(int wait_status) {
+  ExitStatus status;
+  if (WIFEXITED(wait_status)) {
+    status.code = WEXITSTATUS(wait_status);
+  } else {
+    status.signal = WTERMSIG(wait_status);
+    status.core_dumped = WCOREDUMP(wait_status);
+  }
+  return status;
+}
+
+void KillAndReap(pid_t pid) {
+  kill(pid, SIGKILL);
+  while (waitpid(pid, nullptr, 0) == -1 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+void EnsureChildrenWaitable() {
+  struct sigaction action;
+  if (sigaction(SIGCHLD, nullptr, &action) != 0) return;
+  if (action.sa_handler == SIG_IGN) {
+    action.sa_handler = SIG_DFL;
+  } else if ((action.sa_flags & SA_NOCLDWAIT) == 0) {
+    return;
+  }
+  action.sa_flags &= ~SA_NOCLDWAIT;
+  sigaction(SIGCHLD, &action, nullptr);
+}
+
+Reaper& Reaper::Instance() {
+  static Reaper* const instance = new Reaper;
+  return *instance;
+}
+
+Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group,
+                              std::shared_ptr<ExitListener> listener) {
+  auto child = std::make_shared<Child>();
+  child->pid = pid;
+  child->leads_group = leads_group;
+  child->listener = std::move(listener);
+  // The pid cannot have been reused: only we may reap it, and we have not.
+  child->pidfd = UniqueFd(MoveAboveStandard(PidfdOpen(pid)));
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    child->id = next_id_++;
+    children_[child->id] = child;
+  }
+  if (child->pidfd.valid() && WatchByEpoll(child)) return child->id;
+  child->pidfd.reset();
+  if (WatchByThread(child)) return child->id;
+
+  const int refused = errno;
+  Forget(child->id);
+  KillAndReap(pid);
+  return SysError{"process", refused, ""};
+}
+
+bool Reaper::WatchByEpoll(const std::shared_ptr<Child>& child) {
+  if (!EnsureLoop()) return false;
+  epoll_event event = {};
+  // Edge-triggered: a child that a debugger holds is readable but not ours to reap yet. The kernel
+  // notifies again when the debugger lets go (do_notify_parent), and until then we must not spin.
+  event.events = EPOLLIN | EPOLLET;
+  // The id, not a pointer: an event that outlives its registration then finds nothing.
+  event.data.u64 = child->id;
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, child->pidfd.get(), &event) == 0;
+}
+
+bool Reaper::WatchByThread(const std::shared_ptr<Child>& child) {
+  const bool started = StartThread("sallyport-wait", [this, child] {
+    siginfo_t info;
+    do {
+      // Without reaping, so that Signal() and SignalGroup() still hold a valid pid meanwhile.
+    } while (waitid(P_PID, static_cast<id_t>(child->pid), &info, WEXITED | WNOWAIT) != 0 &&
+             errno == EINTR);
+    Reap(child);
+  });
+  if (!started) errno = EAGAIN;
+  return started;
+}
+
+bool Reaper::EnsureLoop() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (loop_running_) return true;
+  if (!epoll_.valid()) epoll_ = UniqueFd(MoveAboveStandard(epoll_create1(EPOLL_CLOEXEC)));
+  if (!epoll_.valid()) return false;
+  loop_running_ = StartThread("sallyport-reap", [this] { Loop(); });
+  return loop_running_;
+}
+
+void Reaper::Loop() {
+  constexpr int kBatch = 64;
+  epoll_event events[kBatch];
+  for (;;) {
+    const int count = epoll_wait(epoll_.get(), events, kBatch, -1);
+    for (int i = 0; i < count; ++i) {
+      const std::shared_ptr<Child> child = Find(events[i].data.u64);
+      if (child != nullptr) Reap(child);
+    }
+  }
+}
+
+bool Reaper::Reap(const std::shared_ptr<Child>& child) {
+  ExitStatus status;
+  {
+    const std::lock_guard<std::mutex> lock(child->mutex);
+    if (child->reaped) return true;
+    siginfo_t info = {};
+    struct rusage usage = {};
+    int result = -1;
+    errno = EINVAL;
+    if (child->pidfd.valid()) {
+      result = WaitidWithUsage(static_cast<idtype_t>(P_PIDFD),
+                               static_cast<id_t>(child->pidfd.get()), &info, WEXITED | WNOHANG,
+                               &usage);
+    }
+    // Kernel 5.3 has pidfd_open but not P_PIDFD; a container profile may refuse it too.
+    if (result != 0 && errno != ECHILD) {
+      result = WaitidWithUsage(P_PID, static_cast<id_t>(child->pid), &info, WEXITED | WNOHANG,
+                               &usage);
+    }
+    if (result == 0 && info.si_pid == 0) return false;
+
+    int wait_status = 0;
+    if (result == 0) {
+      status = FromSiginfo(info, usage);
+    } else if (child->pidfd.valid() && PidfdExitStatus(child->pidfd.get(), &wait_status) == 0) {
+      status = FromWaitStatus(wait_status);
+    } else {
+      status.lost = true;
+    }
+    child->reaped = true;
+    if (child->pidfd.valid()) {
+      // Before close: a child between clone and exec holds a copy of this descriptor, which keeps
+      // the registration alive, and its event would fire for ever.
+      epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, child->pidfd.get(), nullptr);
+      child->pidfd.reset();
+    }
+  }
+  Forget(child->id);
+  child->listener->ChildExited(child->id, status);
+  return true;
+}
+
+int Reaper::Signal(ChildId id, int signal) {
+  const std::shared_ptr<Child> child = Find(id);
+  if (child == nullptr) return ESRCH;
+  const std::lock_guard<std::mutex> lock(child->mutex);
+  if (child->reaped) return ESRCH;
+  if (child->pidfd.valid()) {
+    if (PidfdSendSignal(child->pidfd.get(), signal) == 0) return 0;
+    if (!IsUnavailable(errno)) return errno;
+  }
+  // The lock keeps the pid ours: it is not reaped while we hold it.
+  return kill(child->pid, signal) == 0 ? 0 : errno;
+}
+
+int Reaper::SignalGroup(ChildId id, int signal) {
+  const std::shared_ptr<Child> child = Find(id);
+  if (child == nullptr) return ESRCH;
+  const std::lock_guard<std::mutex> lock(child->mutex);
+  // After the leader is reaped its number may name a group of strangers.
+  if (child->reaped) return ESRCH;
+  if (!child->leads_group) return EINVAL;
+  return kill(-child->pid, signal) == 0 ? 0 : errno;
+}
+
+std::shared_ptr<Reaper::Child> Reaper::Find(ChildId id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = children_.find(id);
+  return found == children_.end() ? nullptr : found->second;
+}
+
+void Reaper::Forget(ChildId id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  children_.erase(id);
+}
+
+}  // namespace sallyport

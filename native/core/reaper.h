@@ -1,0 +1,84 @@
+// The reaper: waits for children by pidfd, reaps each exactly once, and tells who asked.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/result.h"
+#include "core/unique_fd.h"
+
+namespace sallyport {
+
+using ChildId = uint64_t;  // never reused, unlike a pid
+
+struct ExitStatus {
+  int code = -1;             // exit status, or -1 when a signal ended the child
+  int signal = 0;            // the signal that ended the child, or 0
+  bool core_dumped = false;
+  bool lost = false;         // somebody else reaped the child and its status is unknown
+  struct rusage usage = {};  // zero where the status did not come from our own wait
+};
+
+// Told on a native thread. Must not block for long and must not throw.
+class ExitListener {
+ public:
+  virtual ~ExitListener() = default;
+  virtual void ChildExited(ChildId id, const ExitStatus& status) = 0;
+};
+
+// One per process, never destroyed: its thread may be running while static destructors do.
+// Reaping depends on no JavaScript object: a listener that has gone away only hears nothing.
+class Reaper {
+ public:
+  static Reaper& Instance();
+
+  // Takes charge of a child of this process that nobody else waits for. `leads_group`: the child is
+  // the leader of a process group of its own. On failure the child has been killed and reaped.
+  Result<ChildId> Watch(pid_t pid, bool leads_group, std::shared_ptr<ExitListener> listener);
+
+  // Each returns 0 or an errno value; ESRCH once the child has been reaped. A pid that was reused
+  // is never signalled.
+  int Signal(ChildId id, int signal);
+  int SignalGroup(ChildId id, int signal);
+
+  Reaper(const Reaper&) = delete;
+  Reaper& operator=(const Reaper&) = delete;
+
+ private:
+  struct Child {
+    ChildId id;
+    pid_t pid;
+    bool leads_group;
+    std::shared_ptr<ExitListener> listener;
+    std::mutex mutex;  // guards the fields below, and that the pid is ours while it is held
+    UniqueFd pidfd;    // invalid: the system refuses pidfds, a thread waits for this child
+    bool reaped = false;
+  };
+
+  Reaper() = default;
+  bool EnsureLoop();
+  void Loop();
+  bool WatchByEpoll(const std::shared_ptr<Child>& child);
+  bool WatchByThread(const std::shared_ptr<Child>& child);
+  // Reaps the child if it has ended; true when it is done with.
+  bool Reap(const std::shared_ptr<Child>& child);
+  std::shared_ptr<Child> Find(ChildId id);
+  void Forget(ChildId id);
+
+  std::mutex mutex_;  // guards the fields below
+  std::unordered_map<ChildId, std::shared_ptr<Child>> children_;
+  ChildId next_id_ = 1;
+  bool loop_running_ = false;
+  UniqueFd epoll_;
+};
+
+// A process that ignores SIGCHLD (a disposition that survives exec) has its children reaped by the
+// kernel, their statuses gone. Called before the first launch.
+void EnsureChildrenWaitable();
+
+}  // namespace sallyport

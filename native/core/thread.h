@@ -1,0 +1,12 @@
+// Starts the native threads of this addon.
+#pragma once
+
+#include <functional>
+
+namespace sallyport {
+
+// Runs `body` on a detached thread with every signal blocked: a signal that the kernel delivered to
+// a thread of ours would never reach JavaScript. False when the system refuses another thread.
+bool StartThread(const char* name, std::function<void()> body);
+
+}  // namespace sallyport

@@ -1,0 +1,37 @@
+// Writes to our own 1 and 2 at once and whole, whatever they are connected to.
+import { writeSync } from 'node:fs';
+
+/**
+ * A reader that went away has seen what it wanted: no error, as for `sallyport --help | head -1`.
+ *
+ * @throws the system's refusal otherwise, such as a full disk
+ */
+export function print(text: string): void {
+  writeAll(1, text);
+}
+
+/** One paragraph: what, where, what to do. Where 2 is closed or full there is nobody left to tell. */
+export function complain(sentence: string): void {
+  try {
+    writeAll(2, `sallyport: ${sentence.replaceAll(/\s*\n\s*/g, ' ').trim()}\n`);
+  } catch {
+    // Nobody left to tell.
+  }
+}
+
+// Not process.stdout: it would make pipes and terminals non-blocking, for the child too, and would
+// add a SIGWINCH listener.
+function writeAll(fd: number, text: string): void {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'EPIPE') return;
+      if (code !== 'EAGAIN') throw error;
+      // Somebody who shares the pipe made it non-blocking, and it is full.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}

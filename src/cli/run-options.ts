@@ -1,0 +1,70 @@
+// The options of `sallyport run` → options of spawn().
+import type { PassEntry, SpawnOptions } from '../plan/options.js';
+import { UsageError } from './failure.js';
+import { belongsToNode } from './inherited.js';
+
+/** As commander gives them. */
+export interface RunFlags {
+  pass: string[];
+  env: string[];
+  cwd?: string;
+  session?: string;
+  explain?: boolean;
+  json?: boolean;
+}
+
+export interface Variables {
+  allow: string[];
+  set: Record<string, string>;
+}
+
+export function parseSession(session: string | undefined): SpawnOptions['session'] {
+  if (session === undefined) return undefined;
+  if (session === 'new' || session === 'group' || session === 'inherit') return session;
+  throw new UsageError('--session: not a session: write new, group or inherit');
+}
+
+/** `N` or `N=M`: our number, and its number in the child. */
+export function parsePass(written: readonly string[]): PassEntry[] {
+  return written.map((text) => {
+    const match = /^(\d{1,9})(?:=(\d{1,9}))?$/.exec(text);
+    if (match === null) {
+      throw new UsageError('--pass: not a descriptor number: write --pass 5, or --pass 5=3 for number 3 in the child');
+    }
+    const fd = Number(match[1]);
+    if (belongsToNode(fd)) {
+      throw new UsageError(
+        `--pass ${fd}: not handed to sallyport (${fd} is a number that node uses itself): open it in the shell, as in ${fd}<FILE`,
+      );
+    }
+    return match[2] === undefined ? { fd } : { fd, as: Number(match[2]) };
+  });
+}
+
+/**
+ * `NAME` is the parent's value, `NAME=VALUE` a given one; the last word on a name counts. A variable
+ * that the caller names and does not have is an error: without it the program would fail later, or
+ * do something else.
+ */
+export function parseVariables(written: readonly string[], ours: NodeJS.ProcessEnv): Variables {
+  const values = new Map<string, string | null>();
+  for (const text of written) {
+    const equals = text.indexOf('=');
+    const name = equals === -1 ? text : text.slice(0, equals);
+    if (name === '') throw new UsageError('--env: no name: write --env NAME or --env NAME=VALUE');
+    if (equals === -1 && !Object.hasOwn(ours, name)) {
+      throw new UsageError(
+        `--env ${name}: not set here: set it, leave it out, or write --env ${name}=VALUE (also empty)`,
+      );
+    }
+    values.set(name, equals === -1 ? null : text.slice(equals + 1));
+  }
+  const allow: string[] = [];
+  // Without a prototype: `__proto__` is a name like any other.
+  const set = Object.create(null) as Record<string, string>;
+  for (const [name, value] of values) {
+    if (value === null) allow.push(name);
+    else set[name] = value;
+  }
+  return { allow, set };
+}

@@ -1,0 +1,137 @@
+// The error classes, and the one table from code to sentence.
+import { getSystemErrorMap } from 'node:util';
+
+/** The step of a launch that failed. */
+export type Stage =
+  | 'plan' // the caller's options
+  | 'lookup' // finding the program
+  | 'cwd' // changing to the child's working directory
+  | 'descriptor' // opening, duplicating or placing descriptors
+  | 'terminal' // making the child's group the terminal's foreground group
+  | 'exec' // execve(2) and what it needs: the file, its interpreter, arguments, environment
+  | 'process' // creating the process and watching over it
+  | 'signal' // sending a signal
+  | 'platform';
+
+/**
+ * How `stage` is known: `reported` by the step itself, or `inferred` by looking afterwards (posix_spawn
+ * gives one errno for all of its steps).
+ */
+export type StageSource = 'reported' | 'inferred';
+
+/** Mistakes of the caller: code → what it means. docs/errors.md says the same at length. */
+export const CALLER_CODES = {
+  ERR_SALLYPORT_INVALID_ARGUMENT: 'an argument or option has the wrong type or value',
+  ERR_SALLYPORT_UNKNOWN_OPTION: 'an option that does not exist here',
+  ERR_SALLYPORT_INVALID_ENVIRONMENT: 'a variable with a malformed name or value',
+  ERR_SALLYPORT_INVALID_DESCRIPTOR: 'a descriptor number that cannot be passed',
+  ERR_SALLYPORT_UNEXPECTED_OBJECT: 'a descriptor is not the object that `expect` states',
+  ERR_SALLYPORT_UNKNOWN_SIGNAL: 'a signal that this system does not have',
+  ERR_SALLYPORT_NO_EXACT_CLOSE:
+    'this C library offers no way to close exactly the other descriptors',
+  ERR_SALLYPORT_UNSUPPORTED_PLATFORM: 'sallyport cannot run here',
+} as const;
+
+export type CallerCode = keyof typeof CALLER_CODES;
+
+export interface ErrorDetails {
+  stage: Stage;
+  /** The path or option at fault. */
+  stagePath?: string;
+  stageSource?: StageSource;
+  syscall?: string;
+  path?: string;
+  errno?: number;
+  cause?: unknown;
+}
+
+interface Fields extends ErrorDetails {
+  code: string;
+}
+
+/**
+ * A refusal by the system (`code` is the errno's name, `errno` negative, `syscall` and `path` as in
+ * Node's own errors) or a mistake of the caller (`code` starts with `ERR_SALLYPORT_`). Never holds
+ * the value of a variable or of an argument.
+ */
+export class SallyportError extends Error {
+  declare readonly code: string;
+  declare readonly errno?: number;
+  declare readonly syscall?: string;
+  declare readonly path?: string;
+  declare readonly stage: Stage;
+  declare readonly stagePath?: string;
+  declare readonly stageSource?: StageSource;
+
+  constructor(message: string, fields: Fields) {
+    super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    assignFields(this, fields);
+  }
+}
+SallyportError.prototype.name = 'SallyportError';
+
+/** A mistake of the caller in the type or form of an argument. Has the fields of `SallyportError`. */
+export class SallyportTypeError extends TypeError {
+  declare readonly code: CallerCode;
+  declare readonly stage: Stage;
+  declare readonly stagePath?: string;
+
+  constructor(message: string, fields: Fields) {
+    super(message);
+    assignFields(this, fields);
+  }
+}
+SallyportTypeError.prototype.name = 'SallyportTypeError';
+
+function assignFields(error: Error, fields: Fields): void {
+  const { cause: _cause, ...own } = fields;
+  for (const [name, value] of Object.entries(own)) {
+    if (value !== undefined) {
+      Object.defineProperty(error, name, { value, enumerable: true, configurable: true, writable: true });
+    }
+  }
+}
+
+/** The caller wrote something of the wrong type or form. `stagePath` is the option's name. */
+export function invalid(code: CallerCode, option: string, message: string): SallyportTypeError {
+  return new SallyportTypeError(`${option}: ${message}`, { code, stage: 'plan', stagePath: option });
+}
+
+/** What the caller asked for is well formed and must not be done. */
+export function refused(code: CallerCode, message: string, details: ErrorDetails): SallyportError {
+  return new SallyportError(message, { code, ...details });
+}
+
+export function unsupportedPlatform(why: string, cause?: unknown): SallyportError {
+  return refused('ERR_SALLYPORT_UNSUPPORTED_PLATFORM', `sallyport cannot run here: ${why}`, {
+    stage: 'platform',
+    cause,
+  });
+}
+
+/** `EACCES` and `permission denied` for 13. */
+export function describeErrno(errno: number): { name: string; text: string } {
+  const [name, text] = getSystemErrorMap().get(-errno) ?? [`E${String(errno)}`, 'unknown error'];
+  return { name, text };
+}
+
+/**
+ * A refusal by the system. The message has always the same order: system call and program, errno's
+ * name, step, path, text, what to do:
+ * `spawn git ENOENT: chdir '/srv/missing': no such file or directory: create it or give another cwd`.
+ *
+ * @param errno positive, as in errno(3)
+ * @param step what was being done: `chdir`, `execve`, …
+ */
+export function systemError(
+  errno: number,
+  step: string,
+  advice: string,
+  details: ErrorDetails & { syscall: string },
+): SallyportError {
+  const { name, text } = describeErrno(errno);
+  const at = details.stagePath === undefined ? step : `${step} '${details.stagePath}'`;
+  const parts = [`${details.syscall} ${name}`, at, text];
+  if (advice !== '') parts.push(advice);
+  return new SallyportError(parts.join(': '), { code: name, ...details, errno: -errno });
+}

@@ -1,0 +1,14 @@
+// What the package offers. Only re-exports.
+export { SallyportError, SallyportTypeError, type Stage, type StageSource } from './errors.js';
+export type { ObjectKind, ObjectAccess, ExpectedKind } from './objects/kind.js';
+export type { DescriptorObject, SocketFacts } from './objects/object.js';
+export type { Expectation } from './objects/expectation.js';
+export { createEnvironment, Environment, type EnvironmentRequest } from './plan/environment.js';
+export type { DescriptorPlan } from './plan/descriptors.js';
+export type { LaunchPlan, Route } from './plan/plan.js';
+export type { PassEntry, PlanOptions, SpawnOptions, StdioEntry } from './plan/options.js';
+export { describePlan, planDigest, type PlanDescription } from './plan/describe.js';
+export { planLaunch, spawn } from './launch/spawn.js';
+export { Child, type ChildEvents } from './launch/child.js';
+export type { ExitStatus, ResourceUsage } from './launch/exits.js';
+export { sealDescriptors, type SealedDescriptor, type SealOptions } from './sockets/seal.js';

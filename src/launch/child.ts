@@ -1,0 +1,194 @@
+// A running child, in the shape that code written for child_process.ChildProcess expects.
+import { EventEmitter, once } from 'node:events';
+import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+
+import { describeErrno, systemError } from '../errors.js';
+import { native } from '../native.js';
+import type { LaunchPlan } from '../plan/plan.js';
+import { drainUnread, openReadable, openWritable } from './channels.js';
+import { countReference, expectExit, type ExitReceiver, type ExitStatus } from './exits.js';
+import { signalNumber } from './signals.js';
+
+const { ESRCH } = constants.errno;
+
+/** How long asyncDispose waits between `killSignal` and SIGKILL, in milliseconds. */
+const DISPOSAL_GRACE = 2_000;
+
+export interface ChildEvents {
+  spawn: [];
+  exit: [code: number | null, signal: NodeJS.Signals | null];
+  close: [code: number | null, signal: NodeJS.Signals | null];
+  error: [error: Error];
+}
+
+/** @internal What the native side gave for one launch. */
+export interface Launched {
+  id: number;
+  pid: number;
+  /** Our ends of the pipes, in the order of the plan's channels. */
+  ours: readonly number[];
+}
+
+export class Child extends EventEmitter<ChildEvents> {
+  /** The plan that this child was started by. Frozen. */
+  readonly plan: LaunchPlan;
+  readonly pid: number;
+  readonly stdin: Writable | null;
+  readonly stdout: Readable | null;
+  readonly stderr: Readable | null;
+  readonly stdio: readonly [Writable | null, Readable | null, Readable | null];
+  /** The program as it was named. */
+  readonly spawnfile: string;
+  readonly spawnargs: readonly string[];
+  /** There is no IPC channel. */
+  readonly connected = false;
+  /** Resolves once the child has been reaped; never rejects. Output may still be in the pipes. */
+  readonly exited: Promise<ExitStatus>;
+
+  exitCode: number | null = null;
+  signalCode: NodeJS.Signals | null = null;
+  /** Whether a signal was sent by `kill`; not whether the child has ended. */
+  killed = false;
+
+  readonly #id: number;
+  readonly #killSignal: NodeJS.Signals | number;
+  #resolveExited!: (status: ExitStatus) => void;
+  #running = true;
+  #referenced = true;
+  /** The exit, and each pipe that has not closed yet. */
+  #closing = 1;
+
+  /** @internal Children come from `spawn`. */
+  constructor(plan: LaunchPlan, launched: Launched, killSignal: NodeJS.Signals | number) {
+    super();
+    this.plan = plan;
+    this.pid = launched.pid;
+    this.spawnfile = plan.file;
+    this.spawnargs = plan.argv;
+    this.#id = launched.id;
+    this.#killSignal = killSignal;
+    this.exited = new Promise((resolve) => {
+      this.#resolveExited = resolve;
+    });
+
+    const ours = [...launched.ours];
+    const pipeAt = (target: number): number | undefined =>
+      plan.descriptors[target]?.channel === 'pipe' ? ours.shift() : undefined;
+    const [input, output, errors] = [pipeAt(0), pipeAt(1), pipeAt(2)];
+    this.stdin = input === undefined ? null : this.#watchClose(openWritable(input));
+    this.stdout = output === undefined ? null : this.#watchClose(openReadable(output));
+    this.stderr = errors === undefined ? null : this.#watchClose(openReadable(errors));
+    this.stdio = [this.stdin, this.stdout, this.stderr];
+
+    const receiver: ExitReceiver = { receiveExit: (status) => { this.#receiveExit(status); } };
+    expectExit(this.#id, receiver);
+    countReference(1);
+    process.nextTick(() => this.emit('spawn'));
+  }
+
+  /**
+   * Sends a signal, by pidfd: a process that has come to the same pid is never hit.
+   *
+   * @param signal default SIGTERM; 0 only asks whether the child has been reaped
+   * @returns false once the child has been reaped
+   * @throws {SallyportTypeError} for an unknown signal
+   */
+  kill(signal: NodeJS.Signals | number = 'SIGTERM'): boolean {
+    const number = signalNumber(signal, 'signal');
+    const sent = this.#send(native().signal, number);
+    if (sent && number !== 0) this.killed = true;
+    return sent;
+  }
+
+  /**
+   * Sends a signal to the child's process group. Only while the child has not been reaped: after
+   * that its number may name a group of strangers. Descendants that left the group are not reached.
+   *
+   * @returns false once the child has been reaped
+   * @throws {SallyportError} EINVAL where the child leads no group (session `inherit`)
+   */
+  killGroup(signal: NodeJS.Signals | number = 'SIGTERM'): boolean {
+    const number = signalNumber(signal, 'signal');
+    const sent = this.#send(native().signalGroup, number);
+    if (sent && number !== 0) this.killed = true;
+    return sent;
+  }
+
+  /** Keeps the event loop running until the child has ended (the default). */
+  ref(): this {
+    return this.#setReferenced(true);
+  }
+
+  /** Lets this process end before the child does. Open pipes keep it running on their own. */
+  unref(): this {
+    return this.#setReferenced(false);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#running && !this.killed) this.kill(this.#killSignal);
+  }
+
+  /** Ends the child, SIGKILL after 2 s of grace, and waits until it has been reaped. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#running) {
+      this.kill(this.#killSignal);
+      const escalate = setTimeout(() => this.kill('SIGKILL'), DISPOSAL_GRACE);
+      await this.exited;
+      clearTimeout(escalate);
+    }
+    for (const stream of this.stdio) stream?.destroy();
+    if (this.#closing > 0) await once(this, 'close');
+  }
+
+  #send(send: (id: number, signal: number) => number, signal: number): boolean {
+    const errno = send(this.#id, signal);
+    if (errno === 0) return true;
+    if (errno === ESRCH) return false;
+    throw systemError(errno, 'signal', '', {
+      syscall: `kill ${this.plan.file}`,
+      path: this.plan.file,
+      stage: 'signal',
+      stagePath: describeErrno(errno).name,
+      stageSource: 'reported',
+    });
+  }
+
+  #setReferenced(wanted: boolean): this {
+    if (this.#running && this.#referenced !== wanted) {
+      this.#referenced = wanted;
+      countReference(wanted ? 1 : -1);
+    }
+    return this;
+  }
+
+  #watchClose<T extends Readable | Writable>(stream: T): T {
+    this.#closing += 1;
+    stream.once('close', () => { this.#countClosed(); });
+    return stream;
+  }
+
+  #receiveExit(status: ExitStatus): void {
+    this.#setReferenced(false);
+    this.#running = false;
+    this.exitCode = status.code;
+    this.signalCode = status.signal;
+    this.stdin?.destroy();
+    this.#resolveExited(status);
+    try {
+      this.emit('exit', status.code, status.signal);
+    } finally {
+      // Not at once: whoever awaits `exited` may begin to read only now.
+      setImmediate(() => {
+        if (this.stdout !== null) drainUnread(this.stdout);
+        if (this.stderr !== null) drainUnread(this.stderr);
+      });
+      this.#countClosed();
+    }
+  }
+
+  #countClosed(): void {
+    this.#closing -= 1;
+    if (this.#closing === 0) this.emit('close', this.exitCode, this.signalCode);
+  }
+}

@@ -1,0 +1,172 @@
+// Finds the step that failed when posix_spawn gave one errno for all of them. On the error path only.
+import { closeSync, openSync, readSync } from 'node:fs';
+import { constants } from 'node:os';
+
+import { refused, systemError, type ErrorDetails, type SallyportError } from '../errors.js';
+import { isFailure, native, type NativeFailure } from '../native.js';
+import type { LaunchPlan } from '../plan/plan.js';
+
+const { E2BIG, EACCES, EAGAIN, EISDIR, EMFILE, ENFILE, ENOENT, ENOEXEC, ENOMEM, ENOSYS, ETXTBSY, EINVAL, EPERM, ENOTTY } =
+  constants.errno;
+
+/** MAX_ARG_STRLEN of the kernel: 32 pages for one string with its NUL, whatever ARG_MAX says. */
+const LONGEST_STRING = 131_072;
+
+export function launchError(plan: LaunchPlan, failure: NativeFailure): SallyportError {
+  const { errno } = failure;
+  const syscall = `spawn ${plan.file}`;
+  const fail = (step: string, advice: string, details: Partial<ErrorDetails>): SallyportError =>
+    systemError(errno, step, advice, {
+      syscall,
+      path: plan.file,
+      stage: failure.stage as ErrorDetails['stage'],
+      stageSource: 'reported',
+      ...details,
+    });
+
+  if (errno === ENOSYS && failure.stage === 'descriptor') return noExactClose();
+  if (errno === ENOSYS && failure.stage === 'cwd') {
+    return fail('chdir', 'this C library cannot change the child\'s directory (glibc 2.29 can)', { stagePath: plan.cwd });
+  }
+  if (errno === ENOSYS && failure.stage === 'terminal') {
+    return fail('tcsetpgrp', 'this C library cannot set the foreground group before exec (glibc 2.35 can)', {});
+  }
+  if (errno === EMFILE || errno === ENFILE) {
+    return fail('open', openFilesAdvice(), { stage: 'descriptor' });
+  }
+  if (failure.stage !== 'exec') return fail(failure.stage, '', {});
+
+  const inferred = { stageSource: 'inferred' } as const;
+  if (errno === EAGAIN || errno === ENOMEM) {
+    const advice =
+      errno === EAGAIN
+        ? 'this user has as many processes as it may (RLIMIT_NPROC, or pids.max of the cgroup)'
+        : `this process holds ${String(Math.round(process.memoryUsage.rss() / 2 ** 20))} MiB; the system has no memory for another`;
+    return fail('clone', advice, { ...inferred, stage: 'process' });
+  }
+  if (errno === E2BIG) return fail('execve', biggestEntries(plan), { ...inferred, stagePath: plan.executable });
+  if (errno === ETXTBSY) {
+    return fail('execve', 'somebody has it open for writing; tried again for 100 ms', { ...inferred, stagePath: plan.executable });
+  }
+
+  const cwdErrno = native().probeDirectory(plan.cwd);
+  if (cwdErrno === errno) {
+    const advice = errno === EACCES ? 'this user may not enter it' : 'create it, or give another cwd';
+    return fail('chdir', advice, { ...inferred, stage: 'cwd', stagePath: plan.cwd });
+  }
+  if (plan.foreground !== null && (errno === ENOTTY || errno === EPERM || errno === EINVAL)) {
+    return fail('tcsetpgrp', 'it must be the controlling terminal of this session', {
+      ...inferred,
+      stage: 'terminal',
+      stagePath: String(plan.foreground),
+    });
+  }
+  return fail('execve', ...execAdvice(plan, errno));
+}
+
+function execAdvice(plan: LaunchPlan, errno: number): [advice: string, details: Partial<ErrorDetails>] {
+  const here = { stageSource: 'inferred', stagePath: plan.executable } as const;
+  const probed = native().probeExecutable(plan.executable);
+  if (probed === EISDIR) return ['it is a directory', here];
+  if (probed !== 0) return ['it was there when it was looked up', here];
+  const interpreter = readInterpreter(plan.executable);
+  if (errno === ENOEXEC) {
+    return interpreter === null
+      ? [`it is no program for this machine, or a script without '#!': give it a first line such as #!/bin/sh, or start its interpreter`, here]
+      : ['it is no program for this machine', here];
+  }
+  if (interpreter !== null) {
+    const errnoOfInterpreter = native().probeExecutable(interpreter.path);
+    if (errnoOfInterpreter !== 0) {
+      const what = interpreter.kind === 'script' ? "the interpreter in its '#!' line" : 'its ELF loader';
+      return [
+        `${what} is at fault, needed by '${plan.executable}': install it or mend the path`,
+        { stageSource: 'inferred', stagePath: interpreter.path },
+      ];
+    }
+  }
+  if (errno === EACCES) return ['it must be executable for this user, on a filesystem that is not mounted noexec', here];
+  if (errno === ENOENT) return ['the file or something that it needs is missing', here];
+  return ['', here];
+}
+
+interface Interpreter {
+  kind: 'script' | 'elf';
+  path: string;
+}
+
+/** The `#!` line or the ELF PT_INTERP entry of a file; null where there is none or it is unreadable. */
+function readInterpreter(executable: string): Interpreter | null {
+  let head: Buffer;
+  try {
+    const fd = openSync(executable, 'r');
+    try {
+      head = Buffer.alloc(4096);
+      head = head.subarray(0, readSync(fd, head, 0, head.length, 0));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return null;
+  }
+  const script = /^#![ \t]*([^ \t\n\0]+)/.exec(head.toString('latin1', 0, 256))?.[1];
+  if (script !== undefined) return { kind: 'script', path: Buffer.from(script, 'latin1').toString() };
+  const loader = elfInterpreter(head);
+  return loader === null ? null : { kind: 'elf', path: loader };
+}
+
+/** elf(5), 64-bit little-endian: every machine that sallyport is built for. */
+function elfInterpreter(head: Buffer): string | null {
+  const PT_INTERP = 3;
+  if (head.length < 64 || head.readUInt32BE(0) !== 0x7f454c46 || head[4] !== 2 || head[5] !== 1) return null;
+  const tableAt = Number(head.readBigUInt64LE(32));
+  const entrySize = head.readUInt16LE(54);
+  const entries = head.readUInt16LE(56);
+  for (let i = 0; i < entries; i++) {
+    const at = tableAt + i * entrySize;
+    if (at + 40 > head.length) return null;
+    if (head.readUInt32LE(at) !== PT_INTERP) continue;
+    const start = Number(head.readBigUInt64LE(at + 8));
+    const size = Number(head.readBigUInt64LE(at + 32));
+    if (start + size > head.length) return null;
+    return head.toString('utf8', start, start + size).replace(/\0.*$/, '');
+  }
+  return null;
+}
+
+/** Names the biggest strings by position or variable name, never by what is in them. */
+function biggestEntries(plan: LaunchPlan): string {
+  const entries = [
+    ...plan.argv.map((argument, index) => ({ name: `argv[${String(index)}]`, bytes: Buffer.byteLength(argument) + 1 })),
+    ...Object.entries(plan.environment).map(([name, value]) => ({
+      name: `env.${name}`,
+      bytes: Buffer.byteLength(name) + Buffer.byteLength(value) + 2,
+    })),
+  ];
+  const total = entries.reduce((sum, { bytes }) => sum + bytes, 0);
+  const biggest = entries
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, 3)
+    .map(({ name, bytes }) => `${name} ${String(bytes)} bytes`);
+  const rule = (entries[0]?.bytes ?? 0) > LONGEST_STRING
+    ? `one string may have ${String(LONGEST_STRING)} bytes with its NUL (of a variable, NAME= counts)`
+    : `all together may have a quarter of the stack limit; here they are ${String(total)} bytes`;
+  return `${rule}; the biggest: ${biggest.join(', ')}; pass large data by stdin or a file`;
+}
+
+/** How many descriptors are open, and how many may be. */
+export function openFilesAdvice(): string {
+  const open = native().listDescriptors();
+  const limit = native().descriptorLimit();
+  // At the limit even looking needs a descriptor that is not to be had.
+  const used = isFailure(open) ? 'all' : String(open.length);
+  return `${used} of ${String(limit)} descriptors are open (soft RLIMIT_NOFILE): close some or raise the limit`;
+}
+
+function noExactClose(): SallyportError {
+  return refused(
+    'ERR_SALLYPORT_NO_EXACT_CLOSE',
+    'this C library has no posix_spawn_file_actions_addclosefrom_np (glibc 2.34 has): nothing was started, since the child would have received every open descriptor',
+    { stage: 'descriptor', stageSource: 'reported' },
+  );
+}

@@ -1,0 +1,76 @@
+// Holds copies of the descriptors that a plan names, from the moment it is made until the child has them.
+import { constants } from 'node:os';
+
+import { systemError } from '../errors.js';
+import { isFailure, native } from '../native.js';
+import type { DescriptorObject } from '../objects/object.js';
+import { finishPlan, type Draft, type LaunchPlan } from '../plan/plan.js';
+import { openFilesAdvice } from './failure.js';
+
+interface HeldDescriptor {
+  readonly fd: number;
+  readonly object: DescriptorObject;
+}
+
+const { EBADF, EMFILE, ENFILE } = constants.errno;
+
+export class HeldDescriptors {
+  readonly #bySource = new Map<number, HeldDescriptor>();
+
+  /** @throws {SallyportError} stage `descriptor`; nothing stays open then */
+  static take(draft: Draft): HeldDescriptors {
+    const held = new HeldDescriptors();
+    const sources = new Set<number>();
+    for (const { source } of draft.table) {
+      if (source !== null) sources.add(source);
+    }
+    if (sources.size === 0) return held;
+    const numbers = [...sources];
+    const result = native().holdDescriptors(numbers);
+    if (isFailure(result)) throw holdError(draft, result.errno, result.path);
+    result.forEach(([fd, object], index) => {
+      held.#bySource.set(numbers[index] as number, { fd, object: Object.freeze(object) });
+    });
+    return held;
+  }
+
+  /** The copy of a number that the plan names as a source. */
+  fdOf(source: number): number {
+    return this.#get(source).fd;
+  }
+
+  /** @throws {SallyportError} where an expectation is not met */
+  finish(draft: Draft): LaunchPlan {
+    return finishPlan(draft, (source) => this.#get(source).object);
+  }
+
+  release(): void {
+    if (this.#bySource.size === 0) return;
+    native().releaseDescriptors([...this.#bySource.values()].map(({ fd }) => fd));
+    this.#bySource.clear();
+  }
+
+  #get(source: number): HeldDescriptor {
+    const held = this.#bySource.get(source);
+    if (held === undefined) throw new Error(`descriptor ${String(source)} is not held`);
+    return held;
+  }
+}
+
+function holdError(draft: Draft, errno: number, number: string): Error {
+  const isLimit = errno === EMFILE || errno === ENFILE;
+  const entry = draft.table.find(({ source }) => String(source) === number);
+  const role = entry?.channel === 'inherit' ? `; stdio ${number} is 'inherit'` : '';
+  const advice = isLimit
+    ? openFilesAdvice()
+    : errno === EBADF
+      ? `it is not open in this process${role}`
+      : '';
+  return systemError(errno, 'fcntl', advice, {
+    syscall: `spawn ${draft.file}`,
+    path: draft.file,
+    stage: 'descriptor',
+    stagePath: number,
+    stageSource: 'reported',
+  });
+}

@@ -1,0 +1,80 @@
+// What the caller says a descriptor is, and the comparison with what it really is.
+import { invalid, refused } from '../errors.js';
+import { EXPECTED_KINDS, isExpectedKind, type ExpectedKind } from './kind.js';
+import { phraseObject, type DescriptorObject } from './object.js';
+
+/** Checked before anything starts. What is left out is not checked. */
+export interface Expectation {
+  kind: ExpectedKind;
+  access: 'read' | 'write' | 'both';
+  /** Absolute path of a file, directory, FIFO or device, as /proc/self/fd shows it. */
+  path?: string;
+  /** st_dev, as fs.Stats has it. */
+  dev?: number | bigint;
+  /** st_ino, as fs.Stats has it (bigint where it may exceed 2^53). */
+  ino?: number | bigint;
+  /** Local address of a socket or listener: `127.0.0.1:80`, `[::1]:80`, `/run/x.sock`, `@abstract`. */
+  address?: string;
+}
+
+const FIELDS = ['kind', 'access', 'path', 'dev', 'ino', 'address'];
+const ACCESSES = ['read', 'write', 'both'];
+
+/** @throws {SallyportTypeError} naming `option` and what to write instead */
+export function validateExpectation(value: unknown, option: string): asserts value is Expectation {
+  if (typeof value !== 'object' || value === null) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, 'must be an object { kind, access }');
+  }
+  const given = value as Record<string, unknown>;
+  for (const name of Object.keys(given)) {
+    if (!FIELDS.includes(name)) {
+      throw invalid('ERR_SALLYPORT_UNKNOWN_OPTION', `${option}.${name}`, `write one of ${FIELDS.join(', ')}`);
+    }
+  }
+  requireOneOf(given.kind, EXPECTED_KINDS, `${option}.kind`);
+  requireOneOf(given.access, ACCESSES, `${option}.access`);
+  for (const name of ['path', 'address'] as const) {
+    if (given[name] !== undefined && typeof given[name] !== 'string') {
+      throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', `${option}.${name}`, 'must be a string');
+    }
+  }
+  for (const name of ['dev', 'ino'] as const) {
+    const number = given[name];
+    if (number === undefined || typeof number === 'bigint') continue;
+    if (typeof number !== 'number' || !Number.isSafeInteger(number)) {
+      throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', `${option}.${name}`, 'must be a safe integer or a bigint');
+    }
+  }
+}
+
+function requireOneOf(value: unknown, allowed: readonly string[], option: string): void {
+  if (typeof value === 'string' && allowed.includes(value)) return;
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `must be one of ${allowed.map((a) => `'${a}'`).join(', ')}`);
+}
+
+/** @throws {SallyportError} `ERR_SALLYPORT_UNEXPECTED_OBJECT`, saying what the descriptor really is */
+export function requireExpected(fd: number, object: DescriptorObject, expected: Expectation): void {
+  const difference = findDifference(object, expected);
+  if (difference === null) return;
+  throw refused(
+    'ERR_SALLYPORT_UNEXPECTED_OBJECT',
+    `descriptor ${String(fd)} is ${phraseObject(object)}, dev ${String(object.dev)} inode ${object.inode}: expected ${difference}`,
+    { stage: 'descriptor', stagePath: String(fd), stageSource: 'reported' },
+  );
+}
+
+function findDifference(object: DescriptorObject, expected: Expectation): string | null {
+  if (!isExpectedKind(object.kind, expected.kind)) return `kind ${expected.kind}`;
+  if (object.access !== expected.access) return `access ${expected.access}`;
+  if (expected.path !== undefined && object.target !== expected.path) return `path ${expected.path}`;
+  if (expected.dev !== undefined && BigInt(object.dev) !== BigInt(expected.dev)) {
+    return `dev ${String(expected.dev)}`;
+  }
+  if (expected.ino !== undefined && BigInt(object.inode) !== BigInt(expected.ino)) {
+    return `inode ${String(expected.ino)}`;
+  }
+  if (expected.address !== undefined && object.socket?.local !== expected.address) {
+    return `address ${expected.address}`;
+  }
+  return null;
+}

@@ -1,0 +1,38 @@
+// What a descriptor refers to, as the native classifier describes it.
+import type { ObjectAccess, ObjectKind } from './kind.js';
+
+/** A socket as it answers for itself, socket(7). Numbers are those of this system's headers. */
+export interface SocketFacts {
+  /** AF_* */
+  readonly family: number;
+  /** SOCK_* */
+  readonly type: number;
+  /** IPPROTO_* */
+  readonly protocol: number;
+  readonly listening: boolean;
+  /** `127.0.0.1:80`, `[::1]:80`, `/run/x.sock`, `@abstract`; '' when unnamed. */
+  readonly local: string;
+  readonly remote: string;
+}
+
+/** The object behind a descriptor. */
+export interface DescriptorObject {
+  readonly kind: ObjectKind;
+  readonly access: ObjectAccess;
+  /** What `/proc/self/fd/N` links to, proc_pid_fd(5): a path, `pipe:[123]`, `socket:[123]`, … */
+  readonly target: string;
+  /** st_dev, stat(2). */
+  readonly dev: number;
+  /** st_ino, stat(2), in decimal: 64 bits do not fit into a JSON number. */
+  readonly inode: string;
+  /** Open file status flags, fcntl(2) F_GETFL. */
+  readonly flags: number;
+  readonly socket?: SocketFacts;
+}
+
+/** One phrase for people: `listener 127.0.0.1:80 (both)`, `file /etc/hosts (read)`. */
+export function phraseObject(object: DescriptorObject): string {
+  const { kind, access, socket, target } = object;
+  const ends = socket === undefined ? [target] : [socket.local, socket.remote].filter((end) => end !== '');
+  return [kind, ends.join(' → '), `(${access})`].filter((part) => part !== '').join(' ');
+}

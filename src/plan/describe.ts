@@ -1,0 +1,61 @@
+// A plan for people and records: redacted, and its digest.
+import { createHash } from 'node:crypto';
+
+import type { DescriptorPlan } from './descriptors.js';
+import type { LaunchPlan } from './plan.js';
+
+/** What `describePlan` gives: names and sizes, never a value of a variable or argument. */
+export interface PlanDescription {
+  readonly version: 1;
+  readonly digest: string;
+  readonly file: string;
+  readonly executable: string;
+  readonly arguments: { readonly count: number; /** of each, argv[0] first */ readonly bytes: readonly number[] };
+  readonly environment: { readonly source: LaunchPlan['environmentSource']; readonly names: readonly string[] };
+  readonly cwd: string;
+  readonly descriptors: readonly DescriptorPlan[];
+  readonly session: LaunchPlan['session'];
+  readonly foreground: number | null;
+  readonly route: LaunchPlan['route'];
+}
+
+export function describePlan(plan: LaunchPlan): PlanDescription {
+  return {
+    version: plan.version,
+    digest: planDigest(plan),
+    file: plan.file,
+    executable: plan.executable,
+    arguments: { count: plan.argv.length, bytes: plan.argv.map((argument) => Buffer.byteLength(argument)) },
+    environment: { source: plan.environmentSource, names: Object.keys(plan.environment).sort() },
+    cwd: plan.cwd,
+    descriptors: plan.descriptors,
+    session: plan.session,
+    foreground: plan.foreground,
+    route: plan.route,
+  };
+}
+
+/**
+ * SHA-256 over all that decides what the child is given: executable, argv, environment, cwd, the
+ * table with its objects, session. Not over numbers in this process, which are accidents, nor over
+ * the route, which gives the same child.
+ *
+ * @returns `sha256:` and 64 hexadecimal digits
+ */
+export function planDigest(plan: LaunchPlan): string {
+  const identity = {
+    version: plan.version,
+    executable: plan.executable,
+    argv: plan.argv,
+    environment: Object.entries(plan.environment).sort(([a], [b]) => (a < b ? -1 : 1)),
+    cwd: plan.cwd,
+    descriptors: plan.descriptors.map(({ target, channel, object }) => [
+      target,
+      channel,
+      object === null ? null : [object.kind, object.access, object.dev, object.inode],
+    ]),
+    session: plan.session,
+    foreground: plan.foreground,
+  };
+  return `sha256:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
+}

@@ -1,0 +1,172 @@
+// stdio and the pass list → one table: every number that the child will have, and nothing else.
+import { invalid, refused } from '../errors.js';
+import { requireExpected, validateExpectation, type Expectation } from '../objects/expectation.js';
+import type { DescriptorObject } from '../objects/object.js';
+import { typeName } from './options.js';
+
+/** One number of the child's table. */
+export interface DescriptorPlan {
+  /** Number in the child. */
+  readonly target: number;
+  /** `null`: /dev/null. `pipe`: a pipe to or from us. `inherit`, `descriptor`: one of ours. */
+  readonly channel: 'null' | 'pipe' | 'inherit' | 'descriptor';
+  /** Number in this process when the plan was made. */
+  readonly source: number | null;
+  /** What that number refers to. */
+  readonly object: DescriptorObject | null;
+}
+
+/** The table before its sources were looked at. */
+export interface TableEntry {
+  target: number;
+  channel: DescriptorPlan['channel'];
+  source: number | null;
+  expect: Expectation | null;
+}
+
+const DEFAULT_STDIO = ['null', 'pipe', 'pipe'] as const;
+
+/** Sorted by target; every target once. @throws {SallyportTypeError} */
+export function buildTable(stdio: unknown, pass: unknown, limit: () => number): TableEntry[] {
+  const table = standardChannels(stdio);
+  if (pass !== undefined && pass !== null) {
+    if (!Array.isArray(pass)) {
+      throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'pass', 'must be an array of descriptors');
+    }
+    pass.forEach((entry: unknown, index) => {
+      table.push(passEntry(entry, `pass[${String(index)}]`));
+    });
+    requireDistinctTargets(table);
+    requireBelowLimit(table, limit);
+    table.sort((a, b) => a.target - b.target);
+  }
+  return table;
+}
+
+function standardChannels(stdio: unknown): TableEntry[] {
+  if (Array.isArray(stdio)) {
+    if (stdio.length > 3) {
+      throw invalid(
+        'ERR_SALLYPORT_INVALID_ARGUMENT',
+        'stdio',
+        'has entries beyond 2; write pass: [{ fd, as: 3 }] for further descriptors',
+      );
+    }
+    return DEFAULT_STDIO.map((fallback, target) =>
+      standardChannel((stdio[target] as unknown) ?? fallback, target, `stdio[${String(target)}]`),
+    );
+  }
+  return DEFAULT_STDIO.map((fallback, target) => standardChannel(stdio ?? fallback, target, 'stdio'));
+}
+
+function standardChannel(entry: unknown, target: number, option: string): TableEntry {
+  if (entry === 'null' || entry === 'pipe') return { target, channel: entry, source: null, expect: null };
+  if (entry === 'inherit') return { target, channel: 'inherit', source: target, expect: null };
+  if (typeof entry === 'number') {
+    return { target, channel: 'descriptor', source: requireNumber(entry, option), expect: null };
+  }
+  const instead = entry === 'ignore' ? "write 'null'" : "must be 'null', 'pipe', 'inherit' or a descriptor number";
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, instead);
+}
+
+function passEntry(entry: unknown, option: string): TableEntry {
+  if (typeof entry === 'number') {
+    const fd = requireNumber(entry, option);
+    return { target: requireTarget(fd, option), channel: 'descriptor', source: fd, expect: null };
+  }
+  if (typeof entry !== 'object' || entry === null) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      option,
+      `must be a number or { fd, as?, expect? }, not ${typeName(entry)}`,
+    );
+  }
+  for (const name of Object.keys(entry)) {
+    if (name !== 'fd' && name !== 'as' && name !== 'expect') {
+      throw invalid('ERR_SALLYPORT_UNKNOWN_OPTION', `${option}.${name}`, 'write one of fd, as, expect');
+    }
+  }
+  const own = (name: string): unknown =>
+    Object.hasOwn(entry, name) ? (entry as Record<string, unknown>)[name] : undefined;
+  const fd = requireNumber(own('fd'), `${option}.fd`);
+  const as = own('as') === undefined ? fd : requireNumber(own('as'), `${option}.as`);
+  const expect = own('expect');
+  if (expect !== undefined) validateExpectation(expect, `${option}.expect`);
+  return {
+    target: requireTarget(as, own('as') === undefined ? option : `${option}.as`),
+    channel: 'descriptor',
+    source: fd,
+    expect: expect ?? null,
+  };
+}
+
+function requireNumber(value: unknown, option: string): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > 0x7fffffff) {
+    throw invalid('ERR_SALLYPORT_INVALID_DESCRIPTOR', option, 'must be a descriptor number');
+  }
+  return value;
+}
+
+function requireTarget(target: number, option: string): number {
+  if (target > 2) return target;
+  throw invalid(
+    'ERR_SALLYPORT_INVALID_DESCRIPTOR',
+    option,
+    `${String(target)} is a standard channel; write stdio for it, or { fd, as } with another number`,
+  );
+}
+
+function requireDistinctTargets(table: readonly TableEntry[]): void {
+  const seen = new Set<number>();
+  for (const { target } of table) {
+    if (seen.has(target)) {
+      throw invalid(
+        'ERR_SALLYPORT_INVALID_DESCRIPTOR',
+        'pass',
+        `names ${String(target)} twice in the child; give one of them another number with as`,
+      );
+    }
+    seen.add(target);
+  }
+}
+
+function requireBelowLimit(table: readonly TableEntry[], limit: () => number): void {
+  const highest = Math.max(...table.map(({ target }) => target));
+  const soft = limit();
+  if (highest < soft) return;
+  throw invalid(
+    'ERR_SALLYPORT_INVALID_DESCRIPTOR',
+    'pass',
+    `${String(highest)} is not below the soft limit of open files (RLIMIT_NOFILE, ${String(soft)}); use a lower number or raise the limit`,
+  );
+}
+
+/** Joins the table with what its sources turned out to be. @throws {SallyportError} */
+export function resolveTable(
+  table: readonly TableEntry[],
+  describe: (source: number) => DescriptorObject,
+): readonly DescriptorPlan[] {
+  return Object.freeze(
+    table.map(({ target, channel, source, expect }) => {
+      const object = source === null ? null : describe(source);
+      if (expect !== null && object !== null && source !== null) requireExpected(source, object, expect);
+      return Object.freeze({ target, channel, source, object });
+    }),
+  );
+}
+
+/** @throws always: `foreground` has to be a number of the child's table */
+export function requireForeground(foreground: unknown, session: string, table: readonly TableEntry[]): number {
+  const fd = requireNumber(foreground, 'foreground');
+  if (session !== 'group') {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'foreground', "needs session: 'group'");
+  }
+  if (!table.some(({ target }) => target === fd)) {
+    throw refused(
+      'ERR_SALLYPORT_INVALID_DESCRIPTOR',
+      `foreground: ${String(fd)} is not a descriptor of the child; name one of stdio or pass`,
+      { stage: 'plan', stagePath: 'foreground' },
+    );
+  }
+  return fd;
+}

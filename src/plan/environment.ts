@@ -1,0 +1,118 @@
+// The child's environment: constructed from an empty record, never by deleting from ours.
+import { invalid } from '../errors.js';
+import { typeName } from './options.js';
+
+export type Variables = Readonly<Record<string, string>>;
+
+/** PATH of a child that is given none. */
+export const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
+
+/** Passed through where the parent has them: they say how to print, and grant nothing. */
+export const PASSED_THROUGH = ['LANG', 'LC_ALL', 'TZ', 'TERM'] as const;
+
+export interface EnvironmentRequest {
+  /** Names that also pass where the parent has them. */
+  allow?: readonly string[];
+  /** Variables with the values given here. They win over everything else. */
+  set?: Readonly<Record<string, string | null | undefined>>;
+}
+
+/** A complete environment, as `createEnvironment` made it. */
+export class Environment {
+  /** Frozen, without a prototype. */
+  readonly variables: Variables;
+
+  /** @internal */
+  constructor(variables: Variables) {
+    this.variables = variables;
+    Object.freeze(this);
+  }
+}
+
+/**
+ * The default environment plus what is named. Pure: reads `process.env` and changes nothing.
+ *
+ * @throws {SallyportTypeError} `ERR_SALLYPORT_INVALID_ENVIRONMENT` for malformed names and values
+ */
+export function createEnvironment(request: EnvironmentRequest = {}): Environment {
+  const variables = emptyRecord();
+  variables.PATH = DEFAULT_PATH;
+  for (const name of PASSED_THROUGH) copyOwn(name, variables);
+  const allow: unknown = Object.hasOwn(request, 'allow') ? request.allow : undefined;
+  if (allow !== undefined && !Array.isArray(allow)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'allow', 'must be an array of names');
+  }
+  (allow ?? []).forEach((name: unknown, index: number) => {
+    copyOwn(validateName(name, `allow[${String(index)}]`), variables);
+  });
+  if (Object.hasOwn(request, 'set') && request.set !== undefined) {
+    Object.assign(variables, takeVariables(request.set, 'set'));
+  }
+  return new Environment(Object.freeze(variables));
+}
+
+export interface ResolvedEnvironment {
+  readonly variables: Variables;
+  readonly source: 'default' | 'explicit' | 'inherit';
+}
+
+export function resolveEnvironment(env: unknown): ResolvedEnvironment {
+  if (env === undefined || env === null) {
+    return { variables: createEnvironment().variables, source: 'default' };
+  }
+  if (env === 'inherit') {
+    return { variables: Object.freeze(takeVariables(process.env, 'env')), source: 'inherit' };
+  }
+  if (env instanceof Environment) return { variables: env.variables, source: 'explicit' };
+  if (typeof env !== 'object') {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'env',
+      "must be an object, createEnvironment({ … }) or 'inherit'",
+    );
+  }
+  return { variables: Object.freeze(takeVariables(env, 'env')), source: 'explicit' };
+}
+
+/**
+ * Own enumerable strings; undefined and null mean absent. A polluted Object.prototype adds nothing.
+ * Messages name positions and well-formed names, never values.
+ */
+function takeVariables(env: object, option: string): Record<string, string> {
+  const variables = emptyRecord();
+  Object.keys(env).forEach((key, index) => {
+    const value: unknown = (env as Record<string, unknown>)[key];
+    if (value === undefined || value === null) return;
+    const name = validateName(key, `name ${String(index + 1)} of ${option}`);
+    if (typeof value !== 'string') {
+      throw malformed(`${option}.${name}`, `must be a string, not ${typeName(value)}`);
+    }
+    const nul = value.indexOf('\0');
+    if (nul !== -1) throw malformed(`${option}.${name}`, `has a NUL at position ${String(nul)}`);
+    variables[name] = value;
+  });
+  return variables;
+}
+
+/** A malformed name is not repeated: somebody who wrote `NAME=secret` put a value there. */
+function validateName(name: unknown, position: string): string {
+  if (typeof name !== 'string') throw malformed(position, `must be a string, not ${typeName(name)}`);
+  if (name === '') throw malformed(position, 'is empty');
+  if (name.includes('=')) throw malformed(position, "has a '='");
+  if (name.includes('\0')) throw malformed(position, 'has a NUL');
+  return name;
+}
+
+function malformed(position: string, message: string): Error {
+  return invalid('ERR_SALLYPORT_INVALID_ENVIRONMENT', position, message);
+}
+
+function copyOwn(name: string, variables: Record<string, string>): void {
+  const value = Object.hasOwn(process.env, name) ? process.env[name] : undefined;
+  if (value !== undefined) variables[name] = value;
+}
+
+// Without a prototype, a variable called `__proto__` is one like any other.
+function emptyRecord(): Record<string, string> {
+  return Object.create(null) as Record<string, string>;
+}

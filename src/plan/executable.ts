@@ -1,0 +1,80 @@
+// Program lookup: from what the caller wrote to one absolute path, by a rule that can be told.
+import { constants } from 'node:os';
+import { isAbsolute, resolve } from 'node:path';
+
+import { systemError, type SallyportError } from '../errors.js';
+import { native } from '../native.js';
+import { DEFAULT_PATH, type Variables } from './environment.js';
+
+const { ENOENT, EACCES } = constants.errno;
+const EISDIR = constants.errno.EISDIR;
+const EINVAL = constants.errno.EINVAL;
+
+/**
+ * An absolute path is itself; a path with a slash is taken against the child's cwd; a plain name is
+ * searched in the child's PATH, or in DEFAULT_PATH where it has none. Empty and relative entries of
+ * PATH are skipped, since they would depend on what is in the cwd; a directory is not an executable.
+ *
+ * @returns absolute path of a file that this process may execute
+ * @throws {SallyportError} stage `lookup`: ENOENT, EACCES, …
+ */
+export function resolveExecutable(file: string, cwd: string, environment: Variables): string {
+  if (file.includes('/')) {
+    const path = isAbsolute(file) ? file : resolve(cwd, file);
+    const errno = native().probeExecutable(path);
+    if (errno !== 0) throw notExecutable(file, path, errno);
+    return path;
+  }
+  const search = environment.PATH ?? DEFAULT_PATH;
+  const found = searchPath(file, search);
+  if (found.path !== null) return found.path;
+  if (found.denied !== null) throw notExecutable(file, found.denied, EACCES);
+  throw notFound(file, environment.PATH);
+}
+
+function searchPath(file: string, search: string): { path: string | null; denied: string | null } {
+  const { probeExecutable } = native();
+  let denied: string | null = null;
+  for (const directory of search.split(':')) {
+    if (!isAbsolute(directory)) continue;
+    const path = directory.endsWith('/') ? directory + file : `${directory}/${file}`;
+    const errno = probeExecutable(path);
+    if (errno === 0) return { path, denied };
+    if (errno === EACCES) denied ??= path;
+  }
+  return { path: null, denied };
+}
+
+function notFound(file: string, path: string | undefined): SallyportError {
+  const where = path === undefined ? `its PATH is absent, so ${DEFAULT_PATH} was searched` : `its PATH was searched`;
+  const ours = searchPath(file, process.env.PATH ?? '').path;
+  const advice =
+    ours === null
+      ? `${where}; give an absolute path, or a PATH that has it`
+      : `${where}; it is at '${ours}' by this process's own PATH: give that path, or put its directory into the child's PATH`;
+  return systemError(ENOENT, 'find', advice, {
+    syscall: `spawn ${file}`,
+    path: file,
+    stage: 'lookup',
+    stagePath: file,
+    stageSource: 'reported',
+  });
+}
+
+function notExecutable(file: string, path: string, errno: number): SallyportError {
+  // exec itself answers EACCES to directories and to other things that are no regular files.
+  const isWrongKind = errno === EISDIR || errno === EINVAL;
+  const advice = new Map([
+    [EISDIR, 'it is a directory: name a program in it'],
+    [EINVAL, 'it is not a regular file: name a program'],
+    [ENOENT, 'check the path; a relative one is taken against the child\'s cwd'],
+    [EACCES, 'it must be executable, and its directories searchable, for this user'],
+  ]).get(errno);
+  return systemError(isWrongKind ? EACCES : errno, 'find', advice ?? '', {
+    syscall: `spawn ${file}`,
+    path: file,
+    stage: 'lookup',
+    stagePath: path,
+    stageSource: 'reported',
+  });
+}

@@ -1,0 +1,131 @@
+// What the caller may write, and its own properties taken once, whatever prototypes hold.
+import { invalid } from '../errors.js';
+import type { Environment } from './environment.js';
+import type { Expectation } from '../objects/expectation.js';
+
+/** One standard channel. `inherit` is always an explicit choice. A number is a descriptor of ours. */
+export type StdioEntry = 'null' | 'pipe' | 'inherit' | number;
+
+/** A descriptor beyond 0, 1, 2 that the child receives. */
+export interface PassEntry {
+  /** Number in this process. */
+  fd: number;
+  /** Number in the child, 3 or above. Default: the same number. */
+  as?: number;
+  /** What it must be; checked before anything starts. */
+  expect?: Expectation;
+}
+
+export interface PlanOptions {
+  /** Standard channels: one for all three, or one each. Default `['null', 'pipe', 'pipe']`. */
+  stdio?: StdioEntry | ReadonlyArray<StdioEntry | null | undefined>;
+  /** The pass list: exactly these descriptors go along beside 0, 1 and 2. Default none. */
+  pass?: ReadonlyArray<number | PassEntry>;
+  /**
+   * The complete environment; `createEnvironment({ … })` for the default plus what is named;
+   * `'inherit'` for all that this process has. Default `createEnvironment()`.
+   */
+  env?: Readonly<Record<string, string | null | undefined>> | Environment | 'inherit';
+  /** Working directory. Default: that of this process. */
+  cwd?: string | URL;
+  /** argv[0]. Default: `file` as given. */
+  argv0?: string;
+  /**
+   * `new`: setsid(2), so no controlling terminal; `group`: a process group of its own in the caller's
+   * session; `inherit`: the caller's. Default `new`.
+   */
+  session?: 'new' | 'group' | 'inherit';
+  /**
+   * A terminal among the child's own descriptors (its number in the child) whose foreground process
+   * group the child becomes before exec, tcsetpgrp(3). With session `group` only. glibc 2.35.
+   */
+  foreground?: number;
+}
+
+export interface SpawnOptions extends PlanOptions {
+  /** Aborting sends `killSignal`. */
+  signal?: AbortSignal;
+  /** Milliseconds after which `killSignal` is sent; 0 or absent: never. */
+  timeout?: number;
+  /** For `signal`, `timeout` and disposal. Default `SIGTERM`. */
+  killSignal?: NodeJS.Signals | number;
+}
+
+const OPTION_NAMES = [
+  'stdio',
+  'pass',
+  'env',
+  'cwd',
+  'argv0',
+  'session',
+  'foreground',
+  'signal',
+  'timeout',
+  'killSignal',
+] as const;
+
+type OptionName = (typeof OPTION_NAMES)[number];
+
+/** What people write from habit, and what to write here. */
+const INSTEAD: Record<string, string> = {
+  shell: "there is no implicit shell; write spawn('/bin/sh', ['-c', script])",
+  detached: "write session: 'new' (the default here)",
+  environment: 'write env',
+  uid: 'changing ids is not supported yet',
+  gid: 'changing ids is not supported yet',
+  fds: 'write pass',
+  windowsHide: 'there is no such thing on Linux; leave it out',
+};
+
+/** Options as the caller's own properties, not yet validated. */
+export type RawOptions = { readonly [name in OptionName]?: unknown };
+
+/**
+ * @throws {SallyportTypeError} for anything but an object of known options
+ */
+export function takeOptions(options: unknown): RawOptions {
+  // A null prototype: what a library added to Object.prototype is nobody's wish.
+  const own = Object.create(null) as Record<string, unknown>;
+  if (options === undefined || options === null) return own;
+  if (typeof options !== 'object') {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'options', 'must be an object');
+  }
+  for (const name of Object.keys(options)) {
+    if (!(OPTION_NAMES as readonly string[]).includes(name)) {
+      const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
+      throw invalid(
+        'ERR_SALLYPORT_UNKNOWN_OPTION',
+        `options.${name}`,
+        instead ?? `no such option; the options are ${OPTION_NAMES.join(', ')}`,
+      );
+    }
+    own[name] = (options as Record<string, unknown>)[name];
+  }
+  return own;
+}
+
+/** argv without argv[0]. @throws {SallyportTypeError} naming the position, never the value */
+export function takeArguments(args: unknown): readonly string[] {
+  if (args === undefined || args === null) return [];
+  if (!Array.isArray(args)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'args', 'must be an array of strings');
+  }
+  return args.map((argument: unknown, index) => takeString(argument, `args[${String(index)}]`));
+}
+
+/** A string that exec can take: no NUL. */
+export function takeString(value: unknown, option: string): string {
+  if (typeof value !== 'string') {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `must be a string, not ${typeName(value)}`);
+  }
+  const nul = value.indexOf('\0');
+  if (nul !== -1) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `has a NUL at position ${String(nul)}`);
+  }
+  return value;
+}
+
+export function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : typeof value;
+}

@@ -1,0 +1,80 @@
+// Options → launch plan: everything that can be wrong with a launch is found here.
+import { invalid } from '../errors.js';
+import type { DescriptorObject } from '../objects/object.js';
+import { native } from '../native.js';
+import { resolveCwd, resolveSession, type Session } from './attributes.js';
+import { buildTable, requireForeground, resolveTable, type DescriptorPlan, type TableEntry } from './descriptors.js';
+import { resolveEnvironment, type ResolvedEnvironment, type Variables } from './environment.js';
+import { resolveExecutable } from './executable.js';
+import { takeArguments, takeString, type RawOptions } from './options.js';
+
+/** How the child is started, and why so. */
+export interface Route {
+  /** `direct`: posix_spawn(3) on the calling thread. */
+  readonly kind: 'direct';
+  readonly reasons: readonly string[];
+}
+
+/** The complete, frozen description of one child. Plain data; JSON.stringify keeps all of it. */
+export interface LaunchPlan {
+  readonly version: 1;
+  /** The program as the caller named it. */
+  readonly file: string;
+  /** Absolute path of what is executed. */
+  readonly executable: string;
+  /** With argv[0]. */
+  readonly argv: readonly string[];
+  /** All variables of the child. Holds values: print `describePlan(plan)` instead. */
+  readonly environment: Variables;
+  readonly environmentSource: ResolvedEnvironment['source'];
+  /** Absolute path. */
+  readonly cwd: string;
+  /** The child's whole descriptor table, by ascending number. */
+  readonly descriptors: readonly DescriptorPlan[];
+  readonly session: Session;
+  readonly foreground: number | null;
+  readonly route: Route;
+}
+
+/** A plan that has everything but the objects behind its descriptors. */
+export interface Draft extends Omit<LaunchPlan, 'descriptors'> {
+  readonly table: readonly TableEntry[];
+}
+
+const DIRECT: Route = Object.freeze({
+  kind: 'direct',
+  reasons: Object.freeze(['posix_spawn on the calling thread gives the pid at once']),
+});
+
+/** Opens nothing. @throws {SallyportTypeError | SallyportError} */
+export function draftPlan(file: unknown, args: unknown, options: RawOptions): Draft {
+  const name = takeString(file, 'file');
+  if (name === '') throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'file', 'is empty');
+  const argv0 = options.argv0 === undefined ? name : takeString(options.argv0, 'argv0');
+  const argv = [argv0, ...takeArguments(args)];
+  const environment = resolveEnvironment(options.env);
+  const session = resolveSession(options.session);
+  const table = buildTable(options.stdio, options.pass, () => native().descriptorLimit());
+  const foreground =
+    options.foreground === undefined ? null : requireForeground(options.foreground, session, table);
+  const cwd = resolveCwd(options.cwd, name);
+  return {
+    version: 1,
+    file: name,
+    executable: resolveExecutable(name, cwd, environment.variables),
+    argv: Object.freeze(argv),
+    environment: environment.variables,
+    environmentSource: environment.source,
+    cwd,
+    table,
+    session,
+    foreground,
+    route: DIRECT,
+  };
+}
+
+/** @param describe what a number of this process refers to */
+export function finishPlan(draft: Draft, describe: (source: number) => DescriptorObject): LaunchPlan {
+  const { table, ...rest } = draft;
+  return Object.freeze({ ...rest, descriptors: resolveTable(table, describe) });
+}
