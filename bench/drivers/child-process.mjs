@@ -1,0 +1,15 @@
+// Node's own child_process, of whichever Node runs this file.
+import { spawn } from 'node:child_process';
+import process from 'node:process';
+import { drain, exited, fill } from './node-streams.mjs';
+import { serve } from './serve.mjs';
+
+serve({
+  version: process.versions.node,
+  start: (file) => spawn(file, [], { stdio: 'ignore' }),
+  startPiped: (file, args) => spawn(file, args),
+  exited,
+  drain,
+  fill,
+  kill: (child) => child.kill('SIGKILL'),
+});

@@ -1,0 +1,19 @@
+// Turns the entries of a run into the rows of a section.
+
+/** `measure` gives the values of one entry; an entry that failed has none. */
+export function buildRows(entries, measure) {
+  return entries.map((entry) => {
+    const { id, label, subject = false } = entry.definition;
+    const version = entry.driver?.version;
+    const row = { id, label: version ? `${label} ${version}` : label, subject };
+    if (entry.failure !== undefined) return { ...row, failure: entry.failure };
+    return { ...row, version, values: measure(entry) };
+  });
+}
+
+/** The rates and times that one driver gave over all rounds, as one list. */
+export function pool(answers, key) {
+  return answers.flatMap((answer) => answer[key]);
+}
+
+export const microseconds = (nanoseconds) => nanoseconds / 1e3;
