@@ -87,14 +87,23 @@ function assignFields(error: Error, fields: Fields): void {
   const { cause: _cause, ...own } = fields;
   for (const [name, value] of Object.entries(own)) {
     if (value !== undefined) {
-      Object.defineProperty(error, name, { value, enumerable: true, configurable: true, writable: true });
+      Object.defineProperty(error, name, {
+        value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
     }
   }
 }
 
 /** The caller wrote something of the wrong type or form. `stagePath` is the option's name. */
 export function invalid(code: CallerCode, option: string, message: string): SallyportTypeError {
-  return new SallyportTypeError(`${option}: ${message}`, { code, stage: 'plan', stagePath: option });
+  return new SallyportTypeError(`${option}: ${message}`, {
+    code,
+    stage: 'plan',
+    stagePath: option,
+  });
 }
 
 /** What the caller asked for is well formed and must not be done. */
@@ -111,7 +120,7 @@ export function unsupportedPlatform(why: string, cause?: unknown): SallyportErro
 
 /** `EACCES` and `permission denied` for 13. */
 export function describeErrno(errno: number): { name: string; text: string } {
-  const [name, text] = getSystemErrorMap().get(-errno) ?? [`E${String(errno)}`, 'unknown error'];
+  const [name, text] = getSystemErrorMap().get(-errno) ?? [`E${errno}`, 'unknown error'];
   return { name, text };
 }
 

@@ -35,7 +35,9 @@ export const SESSION_MODES = { new: 0, group: 1, inherit: 2 } as const;
 
 export interface NativeBinding {
   /** Duplicates descriptors (close-on-exec, above 2) and says what they are. */
-  holdDescriptors(fds: readonly number[]): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
+  holdDescriptors(
+    fds: readonly number[],
+  ): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
   releaseDescriptors(held: readonly number[]): void;
   listDescriptors(): number[] | NativeFailure;
   sealDescriptors(all: boolean): Array<[fd: number, object: DescriptorObject]> | NativeFailure;

@@ -46,8 +46,8 @@ Result<Prepared> Prepare(const Napi::CallbackInfo& info) {
     } else if (entry == kHeld) {
       request.descriptors.push_back({table.Get(i + 2).As<Napi::Number>().Int32Value(), target});
     } else {
-      Result<ChannelPipe> pipe = OpenChannelPipe(
-          entry == kPipeToChild ? PipeDirection::kToChild : PipeDirection::kFromChild);
+      Result<ChannelPipe> pipe = OpenChannelPipe(entry == kPipeToChild ? PipeDirection::kToChild
+                                                                       : PipeDirection::kFromChild);
       if (!pipe.ok()) return pipe.error();
       request.descriptors.push_back({pipe.value().theirs.get(), target});
       prepared.ours.push_back(std::move(pipe.value().ours));
@@ -68,9 +68,8 @@ Napi::Value Spawn(const Napi::CallbackInfo& info) {
   const LaunchRequest& request = prepared.value().request;
   const Result<pid_t> pid = PosixSpawn(request);
   if (!pid.ok()) return FailureToJs(env, pid.error());
-  const Result<ChildId> id =
-      Reaper::Instance().Watch(pid.value(), request.session != SessionMode::kInherit,
-                               EnvironmentData::Of(env).mailbox());
+  const Result<ChildId> id = Reaper::Instance().Watch(
+      pid.value(), request.session != SessionMode::kInherit, EnvironmentData::Of(env).mailbox());
   if (!id.ok()) return FailureToJs(env, id.error());
 
   std::vector<UniqueFd>& ours = prepared.value().ours;

@@ -21,10 +21,10 @@ namespace sallyport {
 namespace {
 
 constexpr std::array<const char*, 22> kKindNames = {
-    "file",     "directory",    "symlink",   "pipe",     "fifo",     "socket",    "listener",
-    "char-device", "tty",       "block-device", "memfd", "pidfd",    "eventfd",   "epoll",
-    "inotify",  "fanotify",     "timerfd",   "signalfd", "io_uring", "bpf",       "namespace",
-    "other",
+    "file",     "directory",   "symlink",   "pipe",         "fifo",    "socket",
+    "listener", "char-device", "tty",       "block-device", "memfd",   "pidfd",
+    "eventfd",  "epoll",       "inotify",   "fanotify",     "timerfd", "signalfd",
+    "io_uring", "bpf",         "namespace", "other",
 };
 static_assert(kKindNames.size() == static_cast<size_t>(ObjectKind::kOther) + 1);
 

@@ -32,8 +32,8 @@ std::vector<DescriptorStep> OrderDescriptorSteps(const std::vector<DescriptorMov
   const int temporary = LowestFree(moves, null_targets);
 
   // dup2(n, n) keeps close-on-exec set before glibc 2.29: such a source goes by the temporary.
-  std::unordered_map<int, int> uses;            // how many moves still need this number as source
-  std::unordered_map<int, int> source_of;       // target -> source, of the moves still to be made
+  std::unordered_map<int, int> uses;       // how many moves still need this number as source
+  std::unordered_map<int, int> source_of;  // target -> source, of the moves still to be made
   for (const DescriptorMove& move : moves) {
     if (move.source == move.target) {
       steps.push_back({Kind::kDup2, move.source, temporary});

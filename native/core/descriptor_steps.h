@@ -14,8 +14,8 @@ struct DescriptorMove {
 struct DescriptorStep {
   enum class Kind { kDup2, kOpenNull, kClose, kCloseFrom };
   Kind kind;
-  int fd;       // dup2: the source; the others: the number concerned
-  int target;   // dup2 only
+  int fd;      // dup2: the source; the others: the number concerned
+  int target;  // dup2 only
 };
 
 // Pure. `moves` and `null_targets` together are the complete table of the child: every number that

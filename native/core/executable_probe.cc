@@ -11,8 +11,8 @@ namespace sallyport {
 
 namespace {
 
-// exec goes by the effective ids, access(2) by the real ones. Where both are the same the older call
-// is preferred: faccessat2 (kernel 5.8) is refused with EPERM by old container profiles.
+// exec goes by the effective ids, access(2) by the real ones. Where both are the same the older
+// call is preferred: faccessat2 (kernel 5.8) is refused with EPERM by old container profiles.
 int MayExecute(const char* path) {
   const bool same_ids = getuid() == geteuid() && getgid() == getegid();
   const int result = same_ids ? access(path, X_OK) : faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);

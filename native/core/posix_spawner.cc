@@ -62,8 +62,8 @@ int AddStep(posix_spawn_file_actions_t* actions, const DescriptorStep& step,
 }
 
 void SetAttributes(posix_spawnattr_t* attributes, SessionMode session) {
-  // Node ignores SIGPIPE and SIGXFSZ, and a library may have blocked or ignored others: a child that
-  // inherits that misbehaves in pipelines or cannot be ended politely.
+  // Node ignores SIGPIPE and SIGXFSZ, and a library may have blocked or ignored others: a child
+  // that inherits that misbehaves in pipelines or cannot be ended politely.
   sigset_t all;
   sigfillset(&all);
   posix_spawnattr_setsigdefault(attributes, &all);
@@ -83,8 +83,7 @@ void SetAttributes(posix_spawnattr_t* attributes, SessionMode session) {
 
 const SpawnExtensions& SpawnExtensions::Available() {
   static const SpawnExtensions found = {
-      LookUp<decltype(SpawnExtensions::add_close_from)>(
-          "posix_spawn_file_actions_addclosefrom_np"),
+      LookUp<decltype(SpawnExtensions::add_close_from)>("posix_spawn_file_actions_addclosefrom_np"),
       LookUp<decltype(SpawnExtensions::add_chdir)>("posix_spawn_file_actions_addchdir_np"),
       LookUp<decltype(SpawnExtensions::add_tcsetpgrp)>("posix_spawn_file_actions_addtcsetpgrp_np"),
   };

@@ -12,9 +12,9 @@ namespace sallyport {
 // File actions that are newer than the oldest supported C library (glibc 2.28). Looked up at run
 // time; null where the C library lacks one.
 struct SpawnExtensions {
-  int (*add_close_from)(posix_spawn_file_actions_t*, int) = nullptr;                // glibc 2.34
-  int (*add_chdir)(posix_spawn_file_actions_t*, const char*) = nullptr;             // glibc 2.29
-  int (*add_tcsetpgrp)(posix_spawn_file_actions_t*, int) = nullptr;                 // glibc 2.35
+  int (*add_close_from)(posix_spawn_file_actions_t*, int) = nullptr;     // glibc 2.34
+  int (*add_chdir)(posix_spawn_file_actions_t*, const char*) = nullptr;  // glibc 2.29
+  int (*add_tcsetpgrp)(posix_spawn_file_actions_t*, int) = nullptr;      // glibc 2.35
 
   static const SpawnExtensions& Available();
 };

@@ -68,8 +68,7 @@ Reaper& Reaper::Instance() {
   return *instance;
 }
 
-Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group,
-                              std::shared_ptr<ExitListener> listener) {
+Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, std::shared_ptr<ExitListener> listener) {
   auto child = std::make_shared<Child>();
   child->pid = pid;
   child->leads_group = leads_group;
@@ -146,14 +145,14 @@ bool Reaper::Reap(const std::shared_ptr<Child>& child) {
     int result = -1;
     errno = EINVAL;
     if (child->pidfd.valid()) {
-      result = WaitidWithUsage(static_cast<idtype_t>(P_PIDFD),
-                               static_cast<id_t>(child->pidfd.get()), &info, WEXITED | WNOHANG,
-                               &usage);
+      result =
+          WaitidWithUsage(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(child->pidfd.get()),
+                          &info, WEXITED | WNOHANG, &usage);
     }
     // Kernel 5.3 has pidfd_open but not P_PIDFD; a container profile may refuse it too.
     if (result != 0 && errno != ECHILD) {
-      result = WaitidWithUsage(P_PID, static_cast<id_t>(child->pid), &info, WEXITED | WNOHANG,
-                               &usage);
+      result =
+          WaitidWithUsage(P_PID, static_cast<id_t>(child->pid), &info, WEXITED | WNOHANG, &usage);
     }
     if (result == 0 && info.si_pid == 0) return false;
 

@@ -17,8 +17,8 @@ namespace sallyport {
 using ChildId = uint64_t;  // never reused, unlike a pid
 
 struct ExitStatus {
-  int code = -1;             // exit status, or -1 when a signal ended the child
-  int signal = 0;            // the signal that ended the child, or 0
+  int code = -1;   // exit status, or -1 when a signal ended the child
+  int signal = 0;  // the signal that ended the child, or 0
   bool core_dumped = false;
   bool lost = false;         // somebody else reaped the child and its status is unknown
   struct rusage usage = {};  // zero where the status did not come from our own wait

@@ -17,8 +17,11 @@ struct SysError {
 template <class T>
 class [[nodiscard]] Result {
  public:
+  // Implicit, so that a function returns either with a plain `return`.
+  // NOLINTBEGIN(google-explicit-constructor)
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(SysError error) : state_(std::in_place_index<1>, std::move(error)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
   T& value() { return std::get<0>(state_); }

@@ -28,7 +28,8 @@ std::string FormatUnix(const sockaddr_un& address, socklen_t length) {
     std::replace(path.begin(), path.end(), '\0', '@');
     return path;
   }
-  return path.c_str();
+  path.resize(std::min(path.size(), path.find('\0')));
+  return path;
 }
 
 }  // namespace

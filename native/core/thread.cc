@@ -35,7 +35,7 @@ bool StartThread(const char* name, std::function<void()> body) {
   pthread_t thread;
   const bool started = pthread_create(&thread, &attributes, Run, owned.get()) == 0;
   if (started) {
-    owned.release();
+    static_cast<void>(owned.release());  // Run() owns it now
     pthread_setname_np(thread, name);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

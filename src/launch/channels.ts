@@ -29,7 +29,11 @@ function ignoreBrokenPipe(): void {
  * asked for, is left to them.
  */
 export function drainUnread(stream: Readable): void {
-  if (stream.readableFlowing === null && !stream.readableDidRead && stream.listenerCount('readable') === 0) {
+  if (
+    stream.readableFlowing === null &&
+    !stream.readableDidRead &&
+    stream.listenerCount('readable') === 0
+  ) {
     stream.resume();
   }
 }

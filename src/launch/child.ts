@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 
-import { describeErrno, systemError } from '../errors.js';
+import { systemError } from '../errors.js';
 import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { drainUnread, openReadable, openWritable } from './channels.js';
@@ -81,7 +81,11 @@ export class Child extends EventEmitter<ChildEvents> {
     this.stderr = errors === undefined ? null : this.#watchClose(openReadable(errors));
     this.stdio = [this.stdin, this.stdout, this.stderr];
 
-    const receiver: ExitReceiver = { receiveExit: (status) => { this.#receiveExit(status); } };
+    const receiver: ExitReceiver = {
+      receiveExit: (status) => {
+        this.#receiveExit(status);
+      },
+    };
     expectExit(this.#id, receiver);
     countReference(1);
     process.nextTick(() => this.emit('spawn'));
@@ -96,7 +100,7 @@ export class Child extends EventEmitter<ChildEvents> {
    */
   kill(signal: NodeJS.Signals | number = 'SIGTERM'): boolean {
     const number = signalNumber(signal, 'signal');
-    const sent = this.#send(native().signal, number);
+    const sent = this.#send('signal', number);
     if (sent && number !== 0) this.killed = true;
     return sent;
   }
@@ -110,7 +114,7 @@ export class Child extends EventEmitter<ChildEvents> {
    */
   killGroup(signal: NodeJS.Signals | number = 'SIGTERM'): boolean {
     const number = signalNumber(signal, 'signal');
-    const sent = this.#send(native().signalGroup, number);
+    const sent = this.#send('signalGroup', number);
     if (sent && number !== 0) this.killed = true;
     return sent;
   }
@@ -141,15 +145,14 @@ export class Child extends EventEmitter<ChildEvents> {
     if (this.#closing > 0) await once(this, 'close');
   }
 
-  #send(send: (id: number, signal: number) => number, signal: number): boolean {
-    const errno = send(this.#id, signal);
+  #send(how: 'signal' | 'signalGroup', signal: number): boolean {
+    const errno = native()[how](this.#id, signal);
     if (errno === 0) return true;
     if (errno === ESRCH) return false;
     throw systemError(errno, 'signal', '', {
       syscall: `kill ${this.plan.file}`,
       path: this.plan.file,
       stage: 'signal',
-      stagePath: describeErrno(errno).name,
       stageSource: 'reported',
     });
   }
@@ -164,7 +167,9 @@ export class Child extends EventEmitter<ChildEvents> {
 
   #watchClose<T extends Readable | Writable>(stream: T): T {
     this.#closing += 1;
-    stream.once('close', () => { this.#countClosed(); });
+    stream.once('close', () => {
+      this.#countClosed();
+    });
     return stream;
   }
 

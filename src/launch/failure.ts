@@ -6,8 +6,22 @@ import { refused, systemError, type ErrorDetails, type SallyportError } from '..
 import { isFailure, native, type NativeFailure } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 
-const { E2BIG, EACCES, EAGAIN, EISDIR, EMFILE, ENFILE, ENOENT, ENOEXEC, ENOMEM, ENOSYS, ETXTBSY, EINVAL, EPERM, ENOTTY } =
-  constants.errno;
+const {
+  E2BIG,
+  EACCES,
+  EAGAIN,
+  EISDIR,
+  EMFILE,
+  ENFILE,
+  ENOENT,
+  ENOEXEC,
+  ENOMEM,
+  ENOSYS,
+  ETXTBSY,
+  EINVAL,
+  EPERM,
+  ENOTTY,
+} = constants.errno;
 
 /** MAX_ARG_STRLEN of the kernel: 32 pages for one string with its NUL, whatever ARG_MAX says. */
 const LONGEST_STRING = 131_072;
@@ -26,10 +40,16 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
 
   if (errno === ENOSYS && failure.stage === 'descriptor') return noExactClose();
   if (errno === ENOSYS && failure.stage === 'cwd') {
-    return fail('chdir', 'this C library cannot change the child\'s directory (glibc 2.29 can)', { stagePath: plan.cwd });
+    return fail('chdir', "this C library cannot change the child's directory (glibc 2.29 can)", {
+      stagePath: plan.cwd,
+    });
   }
   if (errno === ENOSYS && failure.stage === 'terminal') {
-    return fail('tcsetpgrp', 'this C library cannot set the foreground group before exec (glibc 2.35 can)', {});
+    return fail(
+      'tcsetpgrp',
+      'this C library cannot set the foreground group before exec (glibc 2.35 can)',
+      {},
+    );
   }
   if (errno === EMFILE || errno === ENFILE) {
     return fail('open', openFilesAdvice(), { stage: 'descriptor' });
@@ -44,14 +64,19 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
         : `this process holds ${String(Math.round(process.memoryUsage.rss() / 2 ** 20))} MiB; the system has no memory for another`;
     return fail('clone', advice, { ...inferred, stage: 'process' });
   }
-  if (errno === E2BIG) return fail('execve', biggestEntries(plan), { ...inferred, stagePath: plan.executable });
+  if (errno === E2BIG)
+    return fail('execve', biggestEntries(plan), { ...inferred, stagePath: plan.executable });
   if (errno === ETXTBSY) {
-    return fail('execve', 'somebody has it open for writing; tried again for 100 ms', { ...inferred, stagePath: plan.executable });
+    return fail('execve', 'somebody has it open for writing; tried again for 100 ms', {
+      ...inferred,
+      stagePath: plan.executable,
+    });
   }
 
   const cwdErrno = native().probeDirectory(plan.cwd);
   if (cwdErrno === errno) {
-    const advice = errno === EACCES ? 'this user may not enter it' : 'create it, or give another cwd';
+    const advice =
+      errno === EACCES ? 'this user may not enter it' : 'create it, or give another cwd';
     return fail('chdir', advice, { ...inferred, stage: 'cwd', stagePath: plan.cwd });
   }
   if (plan.foreground !== null && (errno === ENOTTY || errno === EPERM || errno === EINVAL)) {
@@ -64,7 +89,10 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
   return fail('execve', ...execAdvice(plan, errno));
 }
 
-function execAdvice(plan: LaunchPlan, errno: number): [advice: string, details: Partial<ErrorDetails>] {
+function execAdvice(
+  plan: LaunchPlan,
+  errno: number,
+): [advice: string, details: Partial<ErrorDetails>] {
   const here = { stageSource: 'inferred', stagePath: plan.executable } as const;
   const probed = native().probeExecutable(plan.executable);
   if (probed === EISDIR) return ['it is a directory', here];
@@ -72,20 +100,28 @@ function execAdvice(plan: LaunchPlan, errno: number): [advice: string, details: 
   const interpreter = readInterpreter(plan.executable);
   if (errno === ENOEXEC) {
     return interpreter === null
-      ? [`it is no program for this machine, or a script without '#!': give it a first line such as #!/bin/sh, or start its interpreter`, here]
+      ? [
+          `it is no program for this machine, or a script without '#!': give it a first line such as #!/bin/sh, or start its interpreter`,
+          here,
+        ]
       : ['it is no program for this machine', here];
   }
   if (interpreter !== null) {
     const errnoOfInterpreter = native().probeExecutable(interpreter.path);
     if (errnoOfInterpreter !== 0) {
-      const what = interpreter.kind === 'script' ? "the interpreter in its '#!' line" : 'its ELF loader';
+      const what =
+        interpreter.kind === 'script' ? "the interpreter in its '#!' line" : 'its ELF loader';
       return [
         `${what} is at fault, needed by '${plan.executable}': install it or mend the path`,
         { stageSource: 'inferred', stagePath: interpreter.path },
       ];
     }
   }
-  if (errno === EACCES) return ['it must be executable for this user, on a filesystem that is not mounted noexec', here];
+  if (errno === EACCES)
+    return [
+      'it must be executable for this user, on a filesystem that is not mounted noexec',
+      here,
+    ];
   if (errno === ENOENT) return ['the file or something that it needs is missing', here];
   return ['', here];
 }
@@ -110,7 +146,8 @@ function readInterpreter(executable: string): Interpreter | null {
     return null;
   }
   const script = /^#![ \t]*([^ \t\n\0]+)/.exec(head.toString('latin1', 0, 256))?.[1];
-  if (script !== undefined) return { kind: 'script', path: Buffer.from(script, 'latin1').toString() };
+  if (script !== undefined)
+    return { kind: 'script', path: Buffer.from(script, 'latin1').toString() };
   const loader = elfInterpreter(head);
   return loader === null ? null : { kind: 'elf', path: loader };
 }
@@ -118,7 +155,8 @@ function readInterpreter(executable: string): Interpreter | null {
 /** elf(5), 64-bit little-endian: every machine that sallyport is built for. */
 function elfInterpreter(head: Buffer): string | null {
   const PT_INTERP = 3;
-  if (head.length < 64 || head.readUInt32BE(0) !== 0x7f454c46 || head[4] !== 2 || head[5] !== 1) return null;
+  if (head.length < 64 || head.readUInt32BE(0) !== 0x7f454c46 || head[4] !== 2 || head[5] !== 1)
+    return null;
   const tableAt = Number(head.readBigUInt64LE(32));
   const entrySize = head.readUInt16LE(54);
   const entries = head.readUInt16LE(56);
@@ -137,7 +175,10 @@ function elfInterpreter(head: Buffer): string | null {
 /** Names the biggest strings by position or variable name, never by what is in them. */
 function biggestEntries(plan: LaunchPlan): string {
   const entries = [
-    ...plan.argv.map((argument, index) => ({ name: `argv[${String(index)}]`, bytes: Buffer.byteLength(argument) + 1 })),
+    ...plan.argv.map((argument, index) => ({
+      name: `argv[${index}]`,
+      bytes: Buffer.byteLength(argument) + 1,
+    })),
     ...Object.entries(plan.environment).map(([name, value]) => ({
       name: `env.${name}`,
       bytes: Buffer.byteLength(name) + Buffer.byteLength(value) + 2,
@@ -147,10 +188,11 @@ function biggestEntries(plan: LaunchPlan): string {
   const biggest = entries
     .sort((a, b) => b.bytes - a.bytes)
     .slice(0, 3)
-    .map(({ name, bytes }) => `${name} ${String(bytes)} bytes`);
-  const rule = (entries[0]?.bytes ?? 0) > LONGEST_STRING
-    ? `one string may have ${String(LONGEST_STRING)} bytes with its NUL (of a variable, NAME= counts)`
-    : `all together may have a quarter of the stack limit; here they are ${String(total)} bytes`;
+    .map(({ name, bytes }) => `${name} ${bytes} bytes`);
+  const rule =
+    (entries[0]?.bytes ?? 0) > LONGEST_STRING
+      ? `one string may have ${LONGEST_STRING} bytes with its NUL (of a variable, NAME= counts)`
+      : `all together may have a quarter of the stack limit; here they are ${total} bytes`;
   return `${rule}; the biggest: ${biggest.join(', ')}; pass large data by stdin or a file`;
 }
 
@@ -160,7 +202,7 @@ export function openFilesAdvice(): string {
   const limit = native().descriptorLimit();
   // At the limit even looking needs a descriptor that is not to be had.
   const used = isFailure(open) ? 'all' : String(open.length);
-  return `${used} of ${String(limit)} descriptors are open (soft RLIMIT_NOFILE): close some or raise the limit`;
+  return `${used} of ${limit} descriptors are open (soft RLIMIT_NOFILE): close some or raise the limit`;
 }
 
 function noExactClose(): SallyportError {

@@ -52,7 +52,7 @@ export class HeldDescriptors {
 
   #get(source: number): HeldDescriptor {
     const held = this.#bySource.get(source);
-    if (held === undefined) throw new Error(`descriptor ${String(source)} is not held`);
+    if (held === undefined) throw new Error(`descriptor ${source} is not held`);
     return held;
   }
 }

@@ -7,14 +7,15 @@ const HIGHEST = 64; // SIGRTMAX on Linux
 
 /** @throws {SallyportTypeError} `ERR_SALLYPORT_UNKNOWN_SIGNAL` */
 export function signalNumber(signal: unknown, option: string): number {
-  if (typeof signal === 'number' && Number.isInteger(signal) && signal >= 0 && signal <= HIGHEST) return signal;
+  if (typeof signal === 'number' && Number.isInteger(signal) && signal >= 0 && signal <= HIGHEST)
+    return signal;
   if (typeof signal === 'string' && Object.hasOwn(constants.signals, signal)) {
     return constants.signals[signal as NodeJS.Signals];
   }
   throw invalid(
     'ERR_SALLYPORT_UNKNOWN_SIGNAL',
     option,
-    `must be a signal name such as 'SIGTERM', or a number from 0 to ${String(HIGHEST)}`,
+    `must be a signal name such as 'SIGTERM', or a number from 0 to ${HIGHEST}`,
   );
 }
 
@@ -26,5 +27,5 @@ for (const [name, number] of Object.entries(constants.signals)) {
 
 /** Realtime signals have no name in Node's table: `SIG34` as bash prints them is `SIGRTMIN`. */
 export function signalName(number: number): NodeJS.Signals {
-  return NAMES.get(number) ?? (`SIG${String(number)}` as NodeJS.Signals);
+  return NAMES.get(number) ?? (`SIG${number}` as NodeJS.Signals);
 }

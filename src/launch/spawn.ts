@@ -9,7 +9,12 @@ import {
   TABLE_PIPE_FROM_CHILD,
   TABLE_PIPE_TO_CHILD,
 } from '../native.js';
-import { takeOptions, type PlanOptions, type RawOptions, type SpawnOptions } from '../plan/options.js';
+import {
+  takeOptions,
+  type PlanOptions,
+  type RawOptions,
+  type SpawnOptions,
+} from '../plan/options.js';
 import { draftPlan, type LaunchPlan } from '../plan/plan.js';
 import { Child, type Launched } from './child.js';
 import { listenForExits } from './exits.js';
@@ -23,7 +28,11 @@ import { signalNumber } from './signals.js';
  *
  * @throws {SallyportTypeError | SallyportError} whatever `spawn` would refuse before starting
  */
-export function planLaunch(file: string, args?: readonly string[], options?: PlanOptions): LaunchPlan {
+export function planLaunch(
+  file: string,
+  args?: readonly string[],
+  options?: PlanOptions,
+): LaunchPlan {
   const draft = draftPlan(file, args, takeOptions(options));
   const held = HeldDescriptors.take(draft);
   try {
@@ -109,10 +118,21 @@ interface Supervision {
 
 function takeSupervision({ signal, timeout, killSignal }: RawOptions): Supervision {
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'signal', 'must be an AbortSignal; write killSignal for a signal to send');
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'signal',
+      'must be an AbortSignal; write killSignal for a signal to send',
+    );
   }
-  if (timeout !== undefined && (typeof timeout !== 'number' || !(timeout >= 0) || timeout > 0x7fffffff)) {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'timeout', 'must be milliseconds from 0 to 2147483647');
+  if (
+    timeout !== undefined &&
+    (typeof timeout !== 'number' || !(timeout >= 0) || timeout > 0x7fffffff)
+  ) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'timeout',
+      'must be milliseconds from 0 to 2147483647',
+    );
   }
   if (killSignal !== undefined) signalNumber(killSignal, 'killSignal');
   return {
@@ -126,7 +146,9 @@ function supervise(child: Child, { signal, timeout, killSignal }: Supervision): 
   if (timeout > 0) {
     const timer = setTimeout(() => child.kill(killSignal), timeout);
     timer.unref();
-    child.once('exit', () => { clearTimeout(timer); });
+    child.once('exit', () => {
+      clearTimeout(timer);
+    });
   }
   if (signal !== undefined) {
     const abort = (): void => {
@@ -135,7 +157,9 @@ function supervise(child: Child, { signal, timeout, killSignal }: Supervision): 
       if (child.listenerCount('error') > 0) child.emit('error', abortError(signal));
     };
     signal.addEventListener('abort', abort, { once: true });
-    child.once('exit', () => { signal.removeEventListener('abort', abort); });
+    child.once('exit', () => {
+      signal.removeEventListener('abort', abort);
+    });
   }
 }
 

@@ -28,7 +28,11 @@ export function validateExpectation(value: unknown, option: string): asserts val
   const given = value as Record<string, unknown>;
   for (const name of Object.keys(given)) {
     if (!FIELDS.includes(name)) {
-      throw invalid('ERR_SALLYPORT_UNKNOWN_OPTION', `${option}.${name}`, `write one of ${FIELDS.join(', ')}`);
+      throw invalid(
+        'ERR_SALLYPORT_UNKNOWN_OPTION',
+        `${option}.${name}`,
+        `write one of ${FIELDS.join(', ')}`,
+      );
     }
   }
   requireOneOf(given.kind, EXPECTED_KINDS, `${option}.kind`);
@@ -42,14 +46,22 @@ export function validateExpectation(value: unknown, option: string): asserts val
     const number = given[name];
     if (number === undefined || typeof number === 'bigint') continue;
     if (typeof number !== 'number' || !Number.isSafeInteger(number)) {
-      throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', `${option}.${name}`, 'must be a safe integer or a bigint');
+      throw invalid(
+        'ERR_SALLYPORT_INVALID_ARGUMENT',
+        `${option}.${name}`,
+        'must be a safe integer or a bigint',
+      );
     }
   }
 }
 
 function requireOneOf(value: unknown, allowed: readonly string[], option: string): void {
   if (typeof value === 'string' && allowed.includes(value)) return;
-  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `must be one of ${allowed.map((a) => `'${a}'`).join(', ')}`);
+  throw invalid(
+    'ERR_SALLYPORT_INVALID_ARGUMENT',
+    option,
+    `must be one of ${allowed.map((a) => `'${a}'`).join(', ')}`,
+  );
 }
 
 /** @throws {SallyportError} `ERR_SALLYPORT_UNEXPECTED_OBJECT`, saying what the descriptor really is */
@@ -58,7 +70,7 @@ export function requireExpected(fd: number, object: DescriptorObject, expected: 
   if (difference === null) return;
   throw refused(
     'ERR_SALLYPORT_UNEXPECTED_OBJECT',
-    `descriptor ${String(fd)} is ${phraseObject(object)}, dev ${String(object.dev)} inode ${object.inode}: expected ${difference}`,
+    `descriptor ${fd} is ${phraseObject(object)}, dev ${object.dev} inode ${object.inode}: expected ${difference}`,
     { stage: 'descriptor', stagePath: String(fd), stageSource: 'reported' },
   );
 }
@@ -66,12 +78,13 @@ export function requireExpected(fd: number, object: DescriptorObject, expected: 
 function findDifference(object: DescriptorObject, expected: Expectation): string | null {
   if (!isExpectedKind(object.kind, expected.kind)) return `kind ${expected.kind}`;
   if (object.access !== expected.access) return `access ${expected.access}`;
-  if (expected.path !== undefined && object.target !== expected.path) return `path ${expected.path}`;
+  if (expected.path !== undefined && object.target !== expected.path)
+    return `path ${expected.path}`;
   if (expected.dev !== undefined && BigInt(object.dev) !== BigInt(expected.dev)) {
-    return `dev ${String(expected.dev)}`;
+    return `dev ${expected.dev}`;
   }
   if (expected.ino !== undefined && BigInt(object.inode) !== BigInt(expected.ino)) {
-    return `inode ${String(expected.ino)}`;
+    return `inode ${expected.ino}`;
   }
   if (expected.address !== undefined && object.socket?.local !== expected.address) {
     return `address ${expected.address}`;

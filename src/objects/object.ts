@@ -33,6 +33,7 @@ export interface DescriptorObject {
 /** One phrase for people: `listener 127.0.0.1:80 (both)`, `file /etc/hosts (read)`. */
 export function phraseObject(object: DescriptorObject): string {
   const { kind, access, socket, target } = object;
-  const ends = socket === undefined ? [target] : [socket.local, socket.remote].filter((end) => end !== '');
+  const ends =
+    socket === undefined ? [target] : [socket.local, socket.remote].filter((end) => end !== '');
   return [kind, ends.join(' → '), `(${access})`].filter((part) => part !== '').join(' ');
 }

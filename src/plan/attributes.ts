@@ -23,14 +23,24 @@ export function resolveCwd(cwd: unknown, file: string): string {
   try {
     base = process.cwd();
   } catch (cause) {
-    throw systemError(constants.errno.ENOENT, 'getcwd', 'this process\'s own directory is gone: give an absolute cwd', {
-      syscall: `spawn ${file}`,
-      path: file,
-      stage: 'cwd',
-      stageSource: 'reported',
-      cause,
-    });
+    throw systemError(
+      constants.errno.ENOENT,
+      'getcwd',
+      "this process's own directory is gone: give an absolute cwd",
+      {
+        syscall: `spawn ${file}`,
+        path: file,
+        stage: 'cwd',
+        stageSource: 'reported',
+        cause,
+      },
+    );
   }
-  if (cwd === '') throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'cwd', 'is empty; leave it out for the current directory');
+  if (cwd === '')
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'cwd',
+      'is empty; leave it out for the current directory',
+    );
   return resolve(base, given);
 }

@@ -10,8 +10,14 @@ export interface PlanDescription {
   readonly digest: string;
   readonly file: string;
   readonly executable: string;
-  readonly arguments: { readonly count: number; /** of each, argv[0] first */ readonly bytes: readonly number[] };
-  readonly environment: { readonly source: LaunchPlan['environmentSource']; readonly names: readonly string[] };
+  readonly arguments: {
+    readonly count: number;
+    /** of each, argv[0] first */ readonly bytes: readonly number[];
+  };
+  readonly environment: {
+    readonly source: LaunchPlan['environmentSource'];
+    readonly names: readonly string[];
+  };
   readonly cwd: string;
   readonly descriptors: readonly DescriptorPlan[];
   readonly session: LaunchPlan['session'];
@@ -25,7 +31,10 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
     digest: planDigest(plan),
     file: plan.file,
     executable: plan.executable,
-    arguments: { count: plan.argv.length, bytes: plan.argv.map((argument) => Buffer.byteLength(argument)) },
+    arguments: {
+      count: plan.argv.length,
+      bytes: plan.argv.map((argument) => Buffer.byteLength(argument)),
+    },
     environment: { source: plan.environmentSource, names: Object.keys(plan.environment).sort() },
     cwd: plan.cwd,
     descriptors: plan.descriptors,

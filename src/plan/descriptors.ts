@@ -34,7 +34,7 @@ export function buildTable(stdio: unknown, pass: unknown, limit: () => number): 
       throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'pass', 'must be an array of descriptors');
     }
     pass.forEach((entry: unknown, index) => {
-      table.push(passEntry(entry, `pass[${String(index)}]`));
+      table.push(passEntry(entry, `pass[${index}]`));
     });
     requireDistinctTargets(table);
     requireBelowLimit(table, limit);
@@ -53,19 +53,25 @@ function standardChannels(stdio: unknown): TableEntry[] {
       );
     }
     return DEFAULT_STDIO.map((fallback, target) =>
-      standardChannel((stdio[target] as unknown) ?? fallback, target, `stdio[${String(target)}]`),
+      standardChannel((stdio[target] as unknown) ?? fallback, target, `stdio[${target}]`),
     );
   }
-  return DEFAULT_STDIO.map((fallback, target) => standardChannel(stdio ?? fallback, target, 'stdio'));
+  return DEFAULT_STDIO.map((fallback, target) =>
+    standardChannel(stdio ?? fallback, target, 'stdio'),
+  );
 }
 
 function standardChannel(entry: unknown, target: number, option: string): TableEntry {
-  if (entry === 'null' || entry === 'pipe') return { target, channel: entry, source: null, expect: null };
+  if (entry === 'null' || entry === 'pipe')
+    return { target, channel: entry, source: null, expect: null };
   if (entry === 'inherit') return { target, channel: 'inherit', source: target, expect: null };
   if (typeof entry === 'number') {
     return { target, channel: 'descriptor', source: requireNumber(entry, option), expect: null };
   }
-  const instead = entry === 'ignore' ? "write 'null'" : "must be 'null', 'pipe', 'inherit' or a descriptor number";
+  const instead =
+    entry === 'ignore'
+      ? "write 'null'"
+      : "must be 'null', 'pipe', 'inherit' or a descriptor number";
   throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, instead);
 }
 
@@ -83,7 +89,11 @@ function passEntry(entry: unknown, option: string): TableEntry {
   }
   for (const name of Object.keys(entry)) {
     if (name !== 'fd' && name !== 'as' && name !== 'expect') {
-      throw invalid('ERR_SALLYPORT_UNKNOWN_OPTION', `${option}.${name}`, 'write one of fd, as, expect');
+      throw invalid(
+        'ERR_SALLYPORT_UNKNOWN_OPTION',
+        `${option}.${name}`,
+        'write one of fd, as, expect',
+      );
     }
   }
   const own = (name: string): unknown =>
@@ -112,7 +122,7 @@ function requireTarget(target: number, option: string): number {
   throw invalid(
     'ERR_SALLYPORT_INVALID_DESCRIPTOR',
     option,
-    `${String(target)} is a standard channel; write stdio for it, or { fd, as } with another number`,
+    `${target} is a standard channel; write stdio for it, or { fd, as } with another number`,
   );
 }
 
@@ -123,7 +133,7 @@ function requireDistinctTargets(table: readonly TableEntry[]): void {
       throw invalid(
         'ERR_SALLYPORT_INVALID_DESCRIPTOR',
         'pass',
-        `names ${String(target)} twice in the child; give one of them another number with as`,
+        `names ${target} twice in the child; give one of them another number with as`,
       );
     }
     seen.add(target);
@@ -137,7 +147,7 @@ function requireBelowLimit(table: readonly TableEntry[], limit: () => number): v
   throw invalid(
     'ERR_SALLYPORT_INVALID_DESCRIPTOR',
     'pass',
-    `${String(highest)} is not below the soft limit of open files (RLIMIT_NOFILE, ${String(soft)}); use a lower number or raise the limit`,
+    `${highest} is not below the soft limit of open files (RLIMIT_NOFILE, ${soft}); use a lower number or raise the limit`,
   );
 }
 
@@ -149,14 +159,19 @@ export function resolveTable(
   return Object.freeze(
     table.map(({ target, channel, source, expect }) => {
       const object = source === null ? null : describe(source);
-      if (expect !== null && object !== null && source !== null) requireExpected(source, object, expect);
+      if (expect !== null && object !== null && source !== null)
+        requireExpected(source, object, expect);
       return Object.freeze({ target, channel, source, object });
     }),
   );
 }
 
 /** @throws always: `foreground` has to be a number of the child's table */
-export function requireForeground(foreground: unknown, session: string, table: readonly TableEntry[]): number {
+export function requireForeground(
+  foreground: unknown,
+  session: string,
+  table: readonly TableEntry[],
+): number {
   const fd = requireNumber(foreground, 'foreground');
   if (session !== 'group') {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'foreground', "needs session: 'group'");
@@ -164,7 +179,7 @@ export function requireForeground(foreground: unknown, session: string, table: r
   if (!table.some(({ target }) => target === fd)) {
     throw refused(
       'ERR_SALLYPORT_INVALID_DESCRIPTOR',
-      `foreground: ${String(fd)} is not a descriptor of the child; name one of stdio or pass`,
+      `foreground: ${fd} is not a descriptor of the child; name one of stdio or pass`,
       { stage: 'plan', stagePath: 'foreground' },
     );
   }

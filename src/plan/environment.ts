@@ -43,7 +43,7 @@ export function createEnvironment(request: EnvironmentRequest = {}): Environment
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'allow', 'must be an array of names');
   }
   (allow ?? []).forEach((name: unknown, index: number) => {
-    copyOwn(validateName(name, `allow[${String(index)}]`), variables);
+    copyOwn(validateName(name, `allow[${index}]`), variables);
   });
   if (Object.hasOwn(request, 'set') && request.set !== undefined) {
     Object.assign(variables, takeVariables(request.set, 'set'));
@@ -83,12 +83,12 @@ function takeVariables(env: object, option: string): Record<string, string> {
   Object.keys(env).forEach((key, index) => {
     const value: unknown = (env as Record<string, unknown>)[key];
     if (value === undefined || value === null) return;
-    const name = validateName(key, `name ${String(index + 1)} of ${option}`);
+    const name = validateName(key, `name ${index + 1} of ${option}`);
     if (typeof value !== 'string') {
       throw malformed(`${option}.${name}`, `must be a string, not ${typeName(value)}`);
     }
     const nul = value.indexOf('\0');
-    if (nul !== -1) throw malformed(`${option}.${name}`, `has a NUL at position ${String(nul)}`);
+    if (nul !== -1) throw malformed(`${option}.${name}`, `has a NUL at position ${nul}`);
     variables[name] = value;
   });
   return variables;
@@ -96,7 +96,8 @@ function takeVariables(env: object, option: string): Record<string, string> {
 
 /** A malformed name is not repeated: somebody who wrote `NAME=secret` put a value there. */
 function validateName(name: unknown, position: string): string {
-  if (typeof name !== 'string') throw malformed(position, `must be a string, not ${typeName(name)}`);
+  if (typeof name !== 'string')
+    throw malformed(position, `must be a string, not ${typeName(name)}`);
   if (name === '') throw malformed(position, 'is empty');
   if (name.includes('=')) throw malformed(position, "has a '='");
   if (name.includes('\0')) throw malformed(position, 'has a NUL');

@@ -6,9 +6,7 @@ import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
 import { DEFAULT_PATH, type Variables } from './environment.js';
 
-const { ENOENT, EACCES } = constants.errno;
-const EISDIR = constants.errno.EISDIR;
-const EINVAL = constants.errno.EINVAL;
+const { ENOENT, EACCES, EISDIR, EINVAL } = constants.errno;
 
 /**
  * An absolute path is itself; a path with a slash is taken against the child's cwd; a plain name is
@@ -33,12 +31,11 @@ export function resolveExecutable(file: string, cwd: string, environment: Variab
 }
 
 function searchPath(file: string, search: string): { path: string | null; denied: string | null } {
-  const { probeExecutable } = native();
   let denied: string | null = null;
   for (const directory of search.split(':')) {
     if (!isAbsolute(directory)) continue;
     const path = directory.endsWith('/') ? directory + file : `${directory}/${file}`;
-    const errno = probeExecutable(path);
+    const errno = native().probeExecutable(path);
     if (errno === 0) return { path, denied };
     if (errno === EACCES) denied ??= path;
   }
@@ -46,7 +43,10 @@ function searchPath(file: string, search: string): { path: string | null; denied
 }
 
 function notFound(file: string, path: string | undefined): SallyportError {
-  const where = path === undefined ? `its PATH is absent, so ${DEFAULT_PATH} was searched` : `its PATH was searched`;
+  const where =
+    path === undefined
+      ? `its PATH is absent, so ${DEFAULT_PATH} was searched`
+      : `its PATH was searched`;
   const ours = searchPath(file, process.env.PATH ?? '').path;
   const advice =
     ours === null
@@ -67,7 +67,7 @@ function notExecutable(file: string, path: string, errno: number): SallyportErro
   const advice = new Map([
     [EISDIR, 'it is a directory: name a program in it'],
     [EINVAL, 'it is not a regular file: name a program'],
-    [ENOENT, 'check the path; a relative one is taken against the child\'s cwd'],
+    [ENOENT, "check the path; a relative one is taken against the child's cwd"],
     [EACCES, 'it must be executable, and its directories searchable, for this user'],
   ]).get(errno);
   return systemError(isWrongKind ? EACCES : errno, 'find', advice ?? '', {

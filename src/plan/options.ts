@@ -110,17 +110,21 @@ export function takeArguments(args: unknown): readonly string[] {
   if (!Array.isArray(args)) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'args', 'must be an array of strings');
   }
-  return args.map((argument: unknown, index) => takeString(argument, `args[${String(index)}]`));
+  return args.map((argument: unknown, index) => takeString(argument, `args[${index}]`));
 }
 
 /** A string that exec can take: no NUL. */
 export function takeString(value: unknown, option: string): string {
   if (typeof value !== 'string') {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `must be a string, not ${typeName(value)}`);
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      option,
+      `must be a string, not ${typeName(value)}`,
+    );
   }
   const nul = value.indexOf('\0');
   if (nul !== -1) {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `has a NUL at position ${String(nul)}`);
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `has a NUL at position ${nul}`);
   }
   return value;
 }

@@ -3,7 +3,13 @@ import { invalid } from '../errors.js';
 import type { DescriptorObject } from '../objects/object.js';
 import { native } from '../native.js';
 import { resolveCwd, resolveSession, type Session } from './attributes.js';
-import { buildTable, requireForeground, resolveTable, type DescriptorPlan, type TableEntry } from './descriptors.js';
+import {
+  buildTable,
+  requireForeground,
+  resolveTable,
+  type DescriptorPlan,
+  type TableEntry,
+} from './descriptors.js';
 import { resolveEnvironment, type ResolvedEnvironment, type Variables } from './environment.js';
 import { resolveExecutable } from './executable.js';
 import { takeArguments, takeString, type RawOptions } from './options.js';
@@ -74,7 +80,10 @@ export function draftPlan(file: unknown, args: unknown, options: RawOptions): Dr
 }
 
 /** @param describe what a number of this process refers to */
-export function finishPlan(draft: Draft, describe: (source: number) => DescriptorObject): LaunchPlan {
+export function finishPlan(
+  draft: Draft,
+  describe: (source: number) => DescriptorObject,
+): LaunchPlan {
   const { table, ...rest } = draft;
   return Object.freeze({ ...rest, descriptors: resolveTable(table, describe) });
 }
