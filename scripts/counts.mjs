@@ -63,6 +63,14 @@ export function sum(parts) {
   };
 }
 
+/**
+ * A part of the run that gave no report counts as one failure.
+ * @returns {Counts}
+ */
+export function failure(name) {
+  return { passed: 0, failed: [name], skipped: [] };
+}
+
 /** The line that ends every test run. */
 export function closingLine({ passed, failed, skipped }) {
   const line = `${passed} passed, ${failed.length} failed`;

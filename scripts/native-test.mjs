@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { build } from './cmake.mjs';
-import { closingLine, countJunit, hasPassed, sum } from './counts.mjs';
+import { closingLine, countJunit, failure, hasPassed, sum } from './counts.mjs';
 import { hasDoctest, isInstalled, mustRun, root } from './tools.mjs';
 
 const sources = path.join(root, 'test/native');
@@ -43,13 +43,14 @@ export function testNative() {
   const programs = (existsSync(sources) ? readdirSync(sources) : [])
     .filter((name) => name.endsWith('.cc'))
     .map((name) => path.basename(name, '.cc'));
+  if (programs.length === 0) return failure('native tests: none found');
   const missing = missingTools();
   if (missing !== '') {
     const reason = `needs ${missing}`;
     const skipped = programs.map((name) => ({ name: `test/native/${name}.cc`, reason }));
     return { passed: 0, failed: [], skipped };
   }
-  if (!build()) return { passed: 0, failed: ['native tests: the build failed'], skipped: [] };
+  if (!build()) return failure('native tests: the build failed');
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
   return sum(programs.map(runProgram));

@@ -1,17 +1,14 @@
 // The whole test run: builds what is tested, runs vitest and the native tests, lists what was
 // skipped and why, and ends with one line counted from the runners' reports. Arguments are passed
 // on to vitest, and then only vitest runs: `npm test -- test/plan`.
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { closingLine, countVitest, hasPassed, sum } from './counts.mjs';
+import { closingLine, countVitest, failure, hasPassed, sum } from './counts.mjs';
 import { testNative } from './native-test.mjs';
 import { mustRun, root, runNode } from './tools.mjs';
 
-const reports = path.join(root, 'reports');
-const vitestReport = path.join(reports, 'vitest.json');
-
-const failure = (name) => ({ passed: 0, failed: [name], skipped: [] });
+const vitestReport = path.join(root, 'reports/vitest.json');
 
 function testTypeScript(args) {
   const succeeded = runNode(
@@ -31,8 +28,8 @@ function testTypeScript(args) {
 }
 
 function testAll(args) {
-  rmSync(reports, { recursive: true, force: true });
-  mkdirSync(reports);
+  // A report of an earlier run must not be taken for this one's.
+  rmSync(vitestReport, { force: true });
   if (!runNode('scripts/build.mjs', 'typescript', 'addon')) return failure('the build');
   return args.length > 0 ? testTypeScript(args) : sum([testTypeScript(args), testNative()]);
 }
