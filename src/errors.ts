@@ -1,4 +1,5 @@
 // The error classes, and the one table from code to sentence.
+import { constants } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 
 /** The step of a launch that failed. */
@@ -120,8 +121,13 @@ export function unsupportedPlatform(why: string, cause?: unknown): SallyportErro
 
 /** `EACCES` and `permission denied` for 13. */
 export function describeErrno(errno: number): { name: string; text: string } {
-  const [name, text] = getSystemErrorMap().get(-errno) ?? [`E${errno}`, 'unknown error'];
-  return { name, text };
+  const known = getSystemErrorMap().get(-errno);
+  if (known !== undefined) return { name: known[0], text: known[1] };
+  // libuv's table lacks some of Linux's, ENOEXEC among them.
+  const name = Object.entries(constants.errno).find(([, number]) => number === errno)?.[0];
+  return name === 'ENOEXEC'
+    ? { name, text: 'exec format error' }
+    : { name: name ?? `E${errno}`, text: `error ${errno}` };
 }
 
 /**

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <ctime>
 
+#include "core/descriptor_table.h"
+
 #ifndef POSIX_SPAWN_SETSID  // glibc 2.26, musl 1.1.22; both 0x80
 #define POSIX_SPAWN_SETSID 0x80
 #endif
@@ -45,6 +47,17 @@ T LookUp(const char* name) {
   return reinterpret_cast<T>(dlsym(RTLD_DEFAULT, name));
 }
 
+// The C library refuses a closefrom at or above the soft RLIMIT_NOFILE, which is where it stands
+// when the highest number allowed is passed. Nothing can be opened up there; but the limit may have
+// been lowered after something was.
+int AddCloseFrom(posix_spawn_file_actions_t* actions, int lowest,
+                 const SpawnExtensions& extensions) {
+  if (lowest < DescriptorLimit()) return extensions.add_close_from(actions, lowest);
+  const Result<std::vector<int>> open = ListDescriptors();
+  if (!open.ok()) return open.error().errno_value;
+  return open.value().empty() || open.value().back() < lowest ? 0 : EBADF;
+}
+
 // Returns an errno value: EBADF for a number at or above the soft RLIMIT_NOFILE, ENOMEM.
 int AddStep(posix_spawn_file_actions_t* actions, const DescriptorStep& step,
             const SpawnExtensions& extensions) {
@@ -56,7 +69,7 @@ int AddStep(posix_spawn_file_actions_t* actions, const DescriptorStep& step,
     case DescriptorStep::Kind::kClose:
       return posix_spawn_file_actions_addclose(actions, step.fd);
     case DescriptorStep::Kind::kCloseFrom:
-      return extensions.add_close_from(actions, step.fd);
+      return AddCloseFrom(actions, step.fd, extensions);
   }
   return EINVAL;
 }

@@ -61,18 +61,19 @@ export function countReference(change: 1 | -1): void {
 }
 
 function deliver(exits: readonly NativeExit[]): void {
-  exits.forEach((exit, index) => {
+  for (const exit of exits) {
     const receiver = waiting.get(exit[0]);
     waiting.delete(exit[0]);
     try {
       receiver?.receiveExit(decode(exit));
     } catch (error) {
-      // A listener that throws must not cost the other children their exits.
-      const rest = exits.slice(index + 1);
-      if (rest.length > 0) setImmediate(deliver, rest);
-      throw error;
+      // Thrown from here, a native callback, Node would only warn and go on. From the event loop it
+      // is an uncaught exception as everywhere, and the other children have their exits.
+      process.nextTick(() => {
+        throw error;
+      });
     }
-  });
+  }
 }
 
 function decode([, code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {

@@ -10,6 +10,7 @@ const {
   E2BIG,
   EACCES,
   EAGAIN,
+  EBADF,
   EISDIR,
   EMFILE,
   ENFILE,
@@ -52,7 +53,14 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
     );
   }
   if (errno === EMFILE || errno === ENFILE) {
-    return fail('open', openFilesAdvice(), { stage: 'descriptor' });
+    return fail('open', openFilesAdvice(), {
+      stage: 'descriptor',
+      stageSource: failure.stage === 'descriptor' ? 'reported' : 'inferred',
+    });
+  }
+  if (errno === EBADF && failure.stage === 'descriptor') {
+    const advice = `a descriptor at or above the soft RLIMIT_NOFILE (${native().descriptorLimit()}) is open or named, so the rest cannot be closed: raise the limit, or close it`;
+    return fail('closefrom', advice, {});
   }
   if (failure.stage !== 'exec') return fail(failure.stage, '', {});
 
@@ -86,7 +94,23 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
       stagePath: String(plan.foreground),
     });
   }
+  if (plan.descriptors.some(({ channel }) => channel === 'null') && !canOpenNull()) {
+    return fail('open', "standard channels that are 'null' need it", {
+      ...inferred,
+      stage: 'descriptor',
+      stagePath: '/dev/null',
+    });
+  }
   return fail('execve', ...execAdvice(plan, errno));
+}
+
+function canOpenNull(): boolean {
+  try {
+    closeSync(openSync('/dev/null', 'r+'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function execAdvice(

@@ -29,6 +29,7 @@ export class HeldDescriptors {
     const result = native().holdDescriptors(numbers);
     if (isFailure(result)) throw holdError(draft, result.errno, result.path);
     result.forEach(([fd, object], index) => {
+      if (object.socket !== undefined) Object.freeze(object.socket);
       held.#bySource.set(numbers[index] as number, { fd, object: Object.freeze(object) });
     });
     return held;

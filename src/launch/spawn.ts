@@ -9,6 +9,7 @@ import {
   TABLE_PIPE_FROM_CHILD,
   TABLE_PIPE_TO_CHILD,
 } from '../native.js';
+import { ownDirectory } from '../plan/attributes.js';
 import {
   takeOptions,
   type PlanOptions,
@@ -58,7 +59,7 @@ export function spawn(
   options?: SpawnOptions,
 ): Child {
   const [args, given] =
-    options === undefined && argsOrOptions !== undefined && !Array.isArray(argsOrOptions)
+    options === undefined && typeof argsOrOptions === 'object' && !Array.isArray(argsOrOptions)
       ? [undefined, argsOrOptions]
       : [argsOrOptions, options];
   const raw = takeOptions(given);
@@ -85,7 +86,7 @@ function start(plan: LaunchPlan, held: HeldDescriptors): Launched {
     encode(plan.argv),
     encode(Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`)),
     // Where the child's directory is ours there is nothing to change.
-    plan.cwd === process.cwd() ? '' : plan.cwd,
+    plan.cwd === ownDirectory() ? '' : plan.cwd,
     encodeTable(plan, held),
     SESSION_MODES[plan.session],
     plan.foreground ?? -1,

@@ -1,5 +1,6 @@
 // What the caller says a descriptor is, and the comparison with what it really is.
 import { invalid, refused } from '../errors.js';
+import { takeOwn } from '../own-properties.js';
 import { EXPECTED_KINDS, isExpectedKind, type ExpectedKind } from './kind.js';
 import { phraseObject, type DescriptorObject } from './object.js';
 
@@ -17,24 +18,12 @@ export interface Expectation {
   address?: string;
 }
 
-const FIELDS = ['kind', 'access', 'path', 'dev', 'ino', 'address'];
+const FIELDS = ['kind', 'access', 'path', 'dev', 'ino', 'address'] as const;
 const ACCESSES = ['read', 'write', 'both'];
 
 /** @throws {SallyportTypeError} naming `option` and what to write instead */
-export function validateExpectation(value: unknown, option: string): asserts value is Expectation {
-  if (typeof value !== 'object' || value === null) {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, 'must be an object { kind, access }');
-  }
-  const given = value as Record<string, unknown>;
-  for (const name of Object.keys(given)) {
-    if (!FIELDS.includes(name)) {
-      throw invalid(
-        'ERR_SALLYPORT_UNKNOWN_OPTION',
-        `${option}.${name}`,
-        `write one of ${FIELDS.join(', ')}`,
-      );
-    }
-  }
+export function takeExpectation(value: unknown, option: string): Expectation {
+  const given = takeOwn(value, option, FIELDS);
   requireOneOf(given.kind, EXPECTED_KINDS, `${option}.kind`);
   requireOneOf(given.access, ACCESSES, `${option}.access`);
   for (const name of ['path', 'address'] as const) {
@@ -53,6 +42,7 @@ export function validateExpectation(value: unknown, option: string): asserts val
       );
     }
   }
+  return given as Expectation;
 }
 
 function requireOneOf(value: unknown, allowed: readonly string[], option: string): void {

@@ -1,6 +1,5 @@
-// The child's session, working directory and argv[0]; the signals of this system by name.
+// The child's session and working directory.
 import { constants } from 'node:os';
-import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { invalid, systemError } from '../errors.js';
@@ -9,38 +8,54 @@ import { takeString } from './options.js';
 export type Session = 'new' | 'group' | 'inherit';
 
 export function resolveSession(session: unknown): Session {
-  if (session === undefined || session === null) return 'new';
+  if (session === undefined) return 'new';
   if (session === 'new' || session === 'group' || session === 'inherit') return session;
   throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'session', "must be 'new', 'group' or 'inherit'");
 }
 
-/** @returns absolute path. @throws {SallyportError} stage `cwd` where our own cwd no longer exists */
+/**
+ * A relative path is put behind this process's own directory. `..` stays as it is: only the kernel
+ * knows where it leads through a symlink.
+ *
+ * @returns absolute path
+ * @throws {SallyportError} stage `cwd` where it is needed and our own directory no longer exists
+ */
 export function resolveCwd(cwd: unknown, file: string): string {
-  if (cwd instanceof URL) return takeString(fileURLToPath(cwd), 'cwd');
-  const given = cwd === undefined || cwd === null ? '' : takeString(cwd, 'cwd');
-  if (given.startsWith('/')) return resolve(given);
-  let base: string;
-  try {
-    base = process.cwd();
-  } catch (cause) {
-    throw systemError(
-      constants.errno.ENOENT,
-      'getcwd',
-      "this process's own directory is gone: give an absolute cwd",
-      {
-        syscall: `spawn ${file}`,
-        path: file,
-        stage: 'cwd',
-        stageSource: 'reported',
-        cause,
-      },
-    );
-  }
-  if (cwd === '')
+  const given = cwd instanceof URL ? fileURLToPath(cwd) : cwd;
+  const path = given === undefined ? null : takeString(given, 'cwd');
+  if (path === '') {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
       'cwd',
       'is empty; leave it out for the current directory',
     );
-  return resolve(base, given);
+  }
+  return path?.startsWith('/') === true ? path : joinPath(requireOwnDirectory(file), path ?? '');
+}
+
+/** Plain concatenation, unlike path.join, which takes `a/..` away by its text. */
+export function joinPath(directory: string, name: string): string {
+  if (name === '') return directory;
+  return directory.endsWith('/') ? directory + name : `${directory}/${name}`;
+}
+
+/** This process's own directory; null where it has been removed. */
+export function ownDirectory(): string | null {
+  try {
+    return process.cwd();
+  } catch {
+    return null;
+  }
+}
+
+function requireOwnDirectory(file: string): string {
+  const own = ownDirectory();
+  if (own !== null) return own;
+  const advice = "this process's own directory is gone: give an absolute cwd";
+  throw systemError(constants.errno.ENOENT, 'getcwd', advice, {
+    syscall: `spawn ${file}`,
+    path: file,
+    stage: 'cwd',
+    stageSource: 'reported',
+  });
 }

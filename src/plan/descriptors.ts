@@ -1,8 +1,8 @@
 // stdio and the pass list → one table: every number that the child will have, and nothing else.
 import { invalid, refused } from '../errors.js';
-import { requireExpected, validateExpectation, type Expectation } from '../objects/expectation.js';
+import { takeOwn } from '../own-properties.js';
+import { requireExpected, takeExpectation, type Expectation } from '../objects/expectation.js';
 import type { DescriptorObject } from '../objects/object.js';
-import { typeName } from './options.js';
 
 /** One number of the child's table. */
 export interface DescriptorPlan {
@@ -29,7 +29,7 @@ const DEFAULT_STDIO = ['null', 'pipe', 'pipe'] as const;
 /** Sorted by target; every target once. @throws {SallyportTypeError} */
 export function buildTable(stdio: unknown, pass: unknown, limit: () => number): TableEntry[] {
   const table = standardChannels(stdio);
-  if (pass !== undefined && pass !== null) {
+  if (pass !== undefined) {
     if (!Array.isArray(pass)) {
       throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'pass', 'must be an array of descriptors');
     }
@@ -80,33 +80,14 @@ function passEntry(entry: unknown, option: string): TableEntry {
     const fd = requireNumber(entry, option);
     return { target: requireTarget(fd, option), channel: 'descriptor', source: fd, expect: null };
   }
-  if (typeof entry !== 'object' || entry === null) {
-    throw invalid(
-      'ERR_SALLYPORT_INVALID_ARGUMENT',
-      option,
-      `must be a number or { fd, as?, expect? }, not ${typeName(entry)}`,
-    );
-  }
-  for (const name of Object.keys(entry)) {
-    if (name !== 'fd' && name !== 'as' && name !== 'expect') {
-      throw invalid(
-        'ERR_SALLYPORT_UNKNOWN_OPTION',
-        `${option}.${name}`,
-        'write one of fd, as, expect',
-      );
-    }
-  }
-  const own = (name: string): unknown =>
-    Object.hasOwn(entry, name) ? (entry as Record<string, unknown>)[name] : undefined;
-  const fd = requireNumber(own('fd'), `${option}.fd`);
-  const as = own('as') === undefined ? fd : requireNumber(own('as'), `${option}.as`);
-  const expect = own('expect');
-  if (expect !== undefined) validateExpectation(expect, `${option}.expect`);
+  const own = takeOwn(entry, option, ['fd', 'as', 'expect']);
+  const fd = requireNumber(own.fd, `${option}.fd`);
+  const as = own.as === undefined ? fd : requireNumber(own.as, `${option}.as`);
   return {
-    target: requireTarget(as, own('as') === undefined ? option : `${option}.as`),
+    target: requireTarget(as, own.as === undefined ? option : `${option}.as`),
     channel: 'descriptor',
     source: fd,
-    expect: expect ?? null,
+    expect: own.expect === undefined ? null : takeExpectation(own.expect, `${option}.expect`),
   };
 }
 
@@ -166,7 +147,7 @@ export function resolveTable(
   );
 }
 
-/** @throws always: `foreground` has to be a number of the child's table */
+/** @throws {SallyportTypeError | SallyportError} unless it is a number of the child's table */
 export function requireForeground(
   foreground: unknown,
   session: string,

@@ -1,6 +1,6 @@
 // The child's environment: constructed from an empty record, never by deleting from ours.
 import { invalid } from '../errors.js';
-import { typeName } from './options.js';
+import { takeOwn, typeName } from '../own-properties.js';
 
 export type Variables = Readonly<Record<string, string>>;
 
@@ -38,16 +38,14 @@ export function createEnvironment(request: EnvironmentRequest = {}): Environment
   const variables = emptyRecord();
   variables.PATH = DEFAULT_PATH;
   for (const name of PASSED_THROUGH) copyOwn(name, variables);
-  const allow: unknown = Object.hasOwn(request, 'allow') ? request.allow : undefined;
+  const { allow, set } = takeOwn(request, 'createEnvironment', ['allow', 'set']);
   if (allow !== undefined && !Array.isArray(allow)) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'allow', 'must be an array of names');
   }
   (allow ?? []).forEach((name: unknown, index: number) => {
     copyOwn(validateName(name, `allow[${index}]`), variables);
   });
-  if (Object.hasOwn(request, 'set') && request.set !== undefined) {
-    Object.assign(variables, takeVariables(request.set, 'set'));
-  }
+  if (set !== undefined) Object.assign(variables, takeVariables(set, 'set'));
   return new Environment(Object.freeze(variables));
 }
 
@@ -57,20 +55,13 @@ export interface ResolvedEnvironment {
 }
 
 export function resolveEnvironment(env: unknown): ResolvedEnvironment {
-  if (env === undefined || env === null) {
+  if (env === undefined) {
     return { variables: createEnvironment().variables, source: 'default' };
   }
   if (env === 'inherit') {
     return { variables: Object.freeze(takeVariables(process.env, 'env')), source: 'inherit' };
   }
   if (env instanceof Environment) return { variables: env.variables, source: 'explicit' };
-  if (typeof env !== 'object') {
-    throw invalid(
-      'ERR_SALLYPORT_INVALID_ARGUMENT',
-      'env',
-      "must be an object, createEnvironment({ … }) or 'inherit'",
-    );
-  }
   return { variables: Object.freeze(takeVariables(env, 'env')), source: 'explicit' };
 }
 
@@ -78,7 +69,14 @@ export function resolveEnvironment(env: unknown): ResolvedEnvironment {
  * Own enumerable strings; undefined and null mean absent. A polluted Object.prototype adds nothing.
  * Messages name positions and well-formed names, never values.
  */
-function takeVariables(env: object, option: string): Record<string, string> {
+function takeVariables(env: unknown, option: string): Record<string, string> {
+  if (typeof env !== 'object' || env === null || Array.isArray(env)) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      option,
+      `must be an object of variables, not ${typeName(env)}; for env also createEnvironment({ … }) or 'inherit'`,
+    );
+  }
   const variables = emptyRecord();
   Object.keys(env).forEach((key, index) => {
     const value: unknown = (env as Record<string, unknown>)[key];

@@ -1,9 +1,10 @@
 // Program lookup: from what the caller wrote to one absolute path, by a rule that can be told.
 import { constants } from 'node:os';
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute } from 'node:path';
 
 import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
+import { joinPath } from './attributes.js';
 import { DEFAULT_PATH, type Variables } from './environment.js';
 
 const { ENOENT, EACCES, EISDIR, EINVAL } = constants.errno;
@@ -18,9 +19,12 @@ const { ENOENT, EACCES, EISDIR, EINVAL } = constants.errno;
  */
 export function resolveExecutable(file: string, cwd: string, environment: Variables): string {
   if (file.includes('/')) {
-    const path = isAbsolute(file) ? file : resolve(cwd, file);
+    const path = isAbsolute(file) ? file : joinPath(cwd, file);
     const errno = native().probeExecutable(path);
-    if (errno !== 0) throw notExecutable(file, path, errno);
+    if (errno !== 0) {
+      if (!isAbsolute(file)) requireDirectory(file, cwd);
+      throw notExecutable(file, path, errno);
+    }
     return path;
   }
   const search = environment.PATH ?? DEFAULT_PATH;
@@ -34,7 +38,7 @@ function searchPath(file: string, search: string): { path: string | null; denied
   let denied: string | null = null;
   for (const directory of search.split(':')) {
     if (!isAbsolute(directory)) continue;
-    const path = directory.endsWith('/') ? directory + file : `${directory}/${file}`;
+    const path = joinPath(directory, file);
     const errno = native().probeExecutable(path);
     if (errno === 0) return { path, denied };
     if (errno === EACCES) denied ??= path;
@@ -75,6 +79,19 @@ function notExecutable(file: string, path: string, errno: number): SallyportErro
     path: file,
     stage: 'lookup',
     stagePath: path,
+    stageSource: 'reported',
+  });
+}
+
+/** A relative path cannot be found from a directory that is not there: then that is the fault. */
+function requireDirectory(file: string, cwd: string): void {
+  const errno = native().probeDirectory(cwd);
+  if (errno === 0) return;
+  throw systemError(errno, 'chdir', `'${file}' is taken against it: mend cwd`, {
+    syscall: `spawn ${file}`,
+    path: file,
+    stage: 'cwd',
+    stagePath: cwd,
     stageSource: 'reported',
   });
 }

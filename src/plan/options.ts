@@ -1,5 +1,6 @@
 // What the caller may write, and its own properties taken once, whatever prototypes hold.
 import { invalid } from '../errors.js';
+import { takeOwn, typeName } from '../own-properties.js';
 import type { Environment } from './environment.js';
 import type { Expectation } from '../objects/expectation.js';
 
@@ -67,41 +68,22 @@ const OPTION_NAMES = [
 type OptionName = (typeof OPTION_NAMES)[number];
 
 /** What people write from habit, and what to write here. */
-const INSTEAD: Record<string, string> = {
-  shell: "there is no implicit shell; write spawn('/bin/sh', ['-c', script])",
-  detached: "write session: 'new' (the default here)",
-  environment: 'write env',
-  uid: 'changing ids is not supported yet',
-  gid: 'changing ids is not supported yet',
-  fds: 'write pass',
-  windowsHide: 'there is no such thing on Linux; leave it out',
-};
+const INSTEAD = new Map([
+  ['shell', "there is no implicit shell; write spawn('/bin/sh', ['-c', script])"],
+  ['detached', "write session: 'new' (the default here)"],
+  ['environment', 'write env'],
+  ['uid', 'changing ids is not supported yet'],
+  ['gid', 'changing ids is not supported yet'],
+  ['fds', 'write pass'],
+  ['windowsHide', 'there is no such thing on Linux; leave it out'],
+]);
 
-/** Options as the caller's own properties, not yet validated. */
+/** Options as the caller's own properties, not yet validated; none is null. */
 export type RawOptions = { readonly [name in OptionName]?: unknown };
 
-/**
- * @throws {SallyportTypeError} for anything but an object of known options
- */
+/** @throws {SallyportTypeError} for anything but an object of known options */
 export function takeOptions(options: unknown): RawOptions {
-  // A null prototype: what a library added to Object.prototype is nobody's wish.
-  const own = Object.create(null) as Record<string, unknown>;
-  if (options === undefined || options === null) return own;
-  if (typeof options !== 'object') {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'options', 'must be an object');
-  }
-  for (const name of Object.keys(options)) {
-    if (!(OPTION_NAMES as readonly string[]).includes(name)) {
-      const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
-      throw invalid(
-        'ERR_SALLYPORT_UNKNOWN_OPTION',
-        `options.${name}`,
-        instead ?? `no such option; the options are ${OPTION_NAMES.join(', ')}`,
-      );
-    }
-    own[name] = (options as Record<string, unknown>)[name];
-  }
-  return own;
+  return takeOwn(options, 'options', OPTION_NAMES, INSTEAD);
 }
 
 /** argv without argv[0]. @throws {SallyportTypeError} naming the position, never the value */
@@ -127,9 +109,4 @@ export function takeString(value: unknown, option: string): string {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `has a NUL at position ${nul}`);
   }
   return value;
-}
-
-export function typeName(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : typeof value;
 }

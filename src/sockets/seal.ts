@@ -1,6 +1,7 @@
 // Seals this process's own descriptors: what is close-on-exec no plain spawn hands over.
 import { invalid, systemError } from '../errors.js';
 import { isFailure, native } from '../native.js';
+import { takeOwn } from '../own-properties.js';
 import type { DescriptorObject } from '../objects/object.js';
 
 export interface SealOptions {
@@ -22,7 +23,7 @@ export interface SealedDescriptor extends DescriptorObject {
  * @throws {SallyportError} where /proc/self/fd cannot be read
  */
 export function sealDescriptors(options: SealOptions = {}): SealedDescriptor[] {
-  const kinds: unknown = Object.hasOwn(options, 'kinds') ? options.kinds : undefined;
+  const { kinds } = takeOwn(options, 'sealDescriptors', ['kinds']);
   if (kinds !== undefined && kinds !== 'sockets' && kinds !== 'all') {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'kinds', "must be 'sockets' or 'all'");
   }

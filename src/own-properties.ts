@@ -1,0 +1,45 @@
+// Takes what a caller wrote into an object: its own properties, known by name, and nothing else.
+import { invalid } from './errors.js';
+
+/**
+ * A record without a prototype: what a library added to Object.prototype is nobody's wish. undefined
+ * and null mean absent, everywhere in this package.
+ *
+ * @param option how the object is called in messages: `options`, `pass[2].expect`
+ * @param instead what to write instead of a name that people use from habit
+ * @throws {SallyportTypeError} for anything but an object, and for an unknown name
+ */
+export function takeOwn<Name extends string>(
+  value: unknown,
+  option: string,
+  names: readonly Name[],
+  instead: ReadonlyMap<string, string> = new Map(),
+): { readonly [name in Name]?: unknown } {
+  const own = Object.create(null) as Record<string, unknown>;
+  if (value === undefined || value === null) return own as { readonly [name in Name]?: unknown };
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      option,
+      `must be an object with ${names.join(', ')}, not ${typeName(value)}`,
+    );
+  }
+  for (const name of Object.keys(value)) {
+    if (!(names as readonly string[]).includes(name)) {
+      throw invalid(
+        'ERR_SALLYPORT_UNKNOWN_OPTION',
+        `${option}.${name}`,
+        instead.get(name) ?? `no such option; write one of ${names.join(', ')}`,
+      );
+    }
+    const property: unknown = (value as Record<string, unknown>)[name];
+    if (property !== undefined && property !== null) own[name] = property;
+  }
+  return own as { readonly [name in Name]?: unknown };
+}
+
+/** `null`, `an array`, `number`: for messages. */
+export function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : typeof value;
+}
