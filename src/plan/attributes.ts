@@ -1,5 +1,6 @@
 // The child's session and working directory.
 import { constants } from 'node:os';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { invalid, systemError } from '../errors.js';
@@ -30,13 +31,21 @@ export function resolveCwd(cwd: unknown, file: string): string {
       'is empty; leave it out for the current directory',
     );
   }
-  return path?.startsWith('/') === true ? path : joinPath(requireOwnDirectory(file), path ?? '');
+  if (path === null) return requireOwnDirectory(file);
+  return path.startsWith('/') ? tidyPath(path) : joinPath(requireOwnDirectory(file), path);
 }
 
-/** Plain concatenation, unlike path.join, which takes `a/..` away by its text. */
+/**
+ * Unlike path.join this leaves `..` to the kernel.
+ *
+ * @param directory absolute path
+ */
 export function joinPath(directory: string, name: string): string {
-  if (name === '') return directory;
-  return directory.endsWith('/') ? directory + name : `${directory}/${name}`;
+  return tidyPath(`${directory}/${name}`);
+}
+
+function tidyPath(path: string): string {
+  return path.split('/').includes('..') ? path : resolve(path);
 }
 
 /** This process's own directory; null where it has been removed. */

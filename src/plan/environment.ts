@@ -55,7 +55,7 @@ export interface ResolvedEnvironment {
 }
 
 export function resolveEnvironment(env: unknown): ResolvedEnvironment {
-  if (env === undefined) {
+  if (env === undefined || env === null) {
     return { variables: createEnvironment().variables, source: 'default' };
   }
   if (env === 'inherit') {
