@@ -1,7 +1,7 @@
 // What a caller expects of a descriptor, against what it really is.
 import { describe, expect, it } from 'vitest';
 
-import { requireExpected, validateExpectation, type Expectation } from '../../src/objects/expectation.js';
+import { requireExpected, takeExpectation, type Expectation } from '../../src/objects/expectation.js';
 import { EXPECTED_KINDS, isExpectedKind, OBJECT_KINDS } from '../../src/objects/kind.js';
 import { phraseObject, type DescriptorObject } from '../../src/objects/object.js';
 import { thrown } from '../support/errors.js';
@@ -86,11 +86,11 @@ describe('requireExpected', () => {
   });
 });
 
-describe('validateExpectation', () => {
+describe('takeExpectation', () => {
   it('takes own properties only', () => {
     const inherited = Object.create({ kind: 'file', access: 'read' }) as object;
     expect(thrown(() => {
-      validateExpectation(inherited, 'expect');
+      takeExpectation(inherited, 'expect');
     })).toBeInstanceOf(TypeError);
   });
 });

@@ -68,7 +68,6 @@ describe('createEnvironment', () => {
 describe('env', () => {
   it.each([
     ['nothing', undefined, 'default'],
-    ['null', null, 'default'],
     ['an Environment', createEnvironment({ set: { X: '1' } }), 'explicit'],
     ['an object', { X: '1' }, 'explicit'],
     ['inherit', 'inherit', 'inherit'],

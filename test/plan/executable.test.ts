@@ -1,5 +1,5 @@
 // Program lookup: which file a name means, and what is said when it means none.
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
@@ -7,7 +7,7 @@ import { planLaunch, type SpawnOptions } from '../../src/index.js';
 import { makeScratch } from '../support/fixtures.js';
 import { thrown } from '../support/errors.js';
 
-const scratch = makeScratch();
+const scratch = realpathSync(makeScratch());
 const at = (...parts: string[]) => path.join(scratch, ...parts);
 const before = process.env['PATH'];
 
@@ -30,6 +30,8 @@ beforeAll(() => {
   symlinkSync(at('second/other'), at('first/linked'));
   symlinkSync(at('gone'), at('first/dangling'));
   makeProgram(at('here'));
+  mkdirSync(at('first/below'));
+  symlinkSync(at('first/below'), at('second/elsewhere'));
 });
 
 afterEach(() => {
@@ -43,10 +45,16 @@ describe('a path', () => {
   });
 
   it("with a slash, against the plan's cwd and not ours", () => {
-    expect(executable('./here', { cwd: scratch })).toBe(at('here'));
-    expect(executable('first/tool', { cwd: scratch })).toBe(at('first/tool'));
-    expect(executable('../first/tool', { cwd: at('second') })).toBe(at('first/tool'));
+    const real = (file: string, cwd: string) => realpathSync.native(executable(file, { cwd }));
+    expect(real('./here', scratch)).toBe(at('here'));
+    expect(real('first/tool', scratch)).toBe(at('first/tool'));
+    expect(real('../first/tool', at('second'))).toBe(at('first/tool'));
+    expect(executable('./here', { cwd: scratch })).toMatch(/^\//);
     expect(failure('./here')).toMatchObject({ code: 'ENOENT', stage: 'lookup' });
+  });
+
+  it("'..' is the kernel's: after a symbolic link it is the parent of where that leads", () => {
+    expect(realpathSync.native(executable('elsewhere/../tool', { cwd: at('second') }))).toBe(at('first/tool'));
   });
 });
 
@@ -55,7 +63,9 @@ describe('a name', () => {
     const env = { PATH: `${at('first')}:${at('second')}` };
     expect(executable('tool', { env })).toBe(at('first/tool'));
     expect(executable('other', { env })).toBe(at('second/other'));
-    expect(executable('tool', { env: { PATH: at('second/') } })).toBe(at('second/tool'));
+    expect(path.normalize(executable('tool', { env: { PATH: `${at('second')}/` } }))).toBe(
+      at('second/tool'),
+    );
   });
 
   it('directories, files that may not be executed and dangling links are passed over', () => {

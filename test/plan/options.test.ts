@@ -60,8 +60,8 @@ describe('types', () => {
       ['shell', '/bin/sh'],
       ['detached', 'session'],
       ['environment', 'env'],
-      ['stdout', 'the options are'],
-      ['toString', 'the options are'],
+      ['stdout', 'write one of'],
+      ['toString', 'write one of'],
     ] as const) {
       const error = thrown(() => plan('true', [], { [name]: secret }));
       expect(error).toBeInstanceOf(TypeError);
