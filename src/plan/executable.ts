@@ -38,7 +38,7 @@ function searchPath(file: string, search: string): { path: string | null; denied
   let denied: string | null = null;
   for (const directory of search.split(':')) {
     if (!isAbsolute(directory)) continue;
-    const path = `${directory}/${file}`;
+    const path = joinPath(directory, file);
     const errno = native().probeExecutable(path);
     if (errno === 0) return { path, denied };
     if (errno === EACCES) denied ??= path;
