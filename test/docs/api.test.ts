@@ -1,0 +1,37 @@
+// The documents name every export, every member, option, kind and stage, and none that is not there.
+import { describe, expect, it } from 'vitest';
+
+import { findCodeSpans, firstNames, readDocument, readDocuments } from './markdown.js';
+import { readPublicApi } from './public-api.js';
+
+const api = readPublicApi();
+const sections = readDocuments().flatMap(({ file, sections: own }) =>
+  own.map((section) => ({ file, ...section })),
+);
+
+/** A heading that names exported types in brackets, as in `Fields (`A`, `B`)`, lists their members. */
+function typesOf(heading: string): string[] {
+  const inBrackets = /\(([^()]*`[^()]*)\)$/.exec(heading)?.[1] ?? heading;
+  return findCodeSpans(inBrackets).filter((name) => api.members.has(name));
+}
+
+const described = new Map<string, { heading: string; file: string; rows: string[] }>();
+for (const { file, heading, rows } of sections) {
+  for (const name of typesOf(heading)) described.set(name, { heading, file, rows: firstNames(rows) });
+}
+
+describe('the documents', () => {
+  it('list what the package exports', () => {
+    const exports = readDocument('docs/api.md').sections.find(({ heading }) => heading === 'Exports');
+    expect(firstNames(exports?.rows ?? []).sort()).toEqual([...api.names].sort());
+  });
+
+  it.each([...api.members.keys()])('describe %s with all its members', (name) => {
+    const section = described.get(name);
+    if (section === undefined) throw new Error(`no heading in the documents names \`${name}\``);
+    const members = typesOf(section.heading).flatMap((type) => api.members.get(type) ?? []);
+    expect(section.rows.sort(), `${section.file}, ${section.heading}`).toEqual(
+      [...new Set(members)].sort(),
+    );
+  });
+});
