@@ -1,6 +1,6 @@
 'use strict';
 // What a live process holds, read from /proc and nothing else: no part of sallyport is asked.
-const { readdirSync, readFileSync, readlinkSync } = require('node:fs');
+const { existsSync, readdirSync, readFileSync, readlinkSync } = require('node:fs');
 
 const O_CLOEXEC = 0o2000000;
 const TCP_LISTEN = '0A';
@@ -46,6 +46,7 @@ function scanVariableNames(pid) {
 
 /** One of our own descriptors: what it is, and whether a child started by exec would get it. */
 function inspectOwnDescriptor(fd) {
+  if (!existsSync(`/proc/self/fdinfo/${fd}`)) return { fd, what: 'closed', inheritable: false };
   const info = readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8');
   const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(info)[1], 8);
   return {

@@ -131,7 +131,7 @@ async function main() {
   print(`This server (node, pid ${process.pid}) holds, without close-on-exec:`);
   for (const { fd, what, inheritable } of handedOver) {
     if (!inheritable) {
-      print(`descriptor ${fd} (${what}) is close-on-exec, so this demo would prove nothing`);
+      print(`descriptor ${fd} (${what}) cannot be inherited, so this run proves nothing`);
       return 2;
     }
     print(`  ${String(fd).padStart(4)}  ${what}`);
@@ -210,11 +210,10 @@ async function main() {
 // Until the end is reached, nothing is proved.
 process.exitCode = 2;
 main().then(
-  (status) => {
-    process.exitCode = status;
-  },
+  // At once, whatever is still open: a child of ours ends with its stdin.
+  (status) => process.exit(status),
   (error) => {
     console.error(error);
-    process.exitCode = 1;
+    process.exit(2);
   },
 );
