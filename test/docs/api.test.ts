@@ -1,6 +1,7 @@
 // The documents name every export, every member, option, kind and stage, and none that is not there.
 import { describe, expect, it } from 'vitest';
 
+import { takeOptions } from '../../src/plan/options.js';
 import { findCodeSpans, firstNames, readDocument, readDocuments } from './markdown.js';
 import { readPublicApi } from './public-api.js';
 
@@ -24,6 +25,13 @@ describe('the documents', () => {
   it('list what the package exports', () => {
     const exports = readDocument('docs/api.md').sections.find(({ heading }) => heading === 'Exports');
     expect(firstNames(exports?.rows ?? []).sort()).toEqual([...api.names].sort());
+  });
+
+  it('have the options that are taken at run time', () => {
+    const options = ['PlanOptions', 'SpawnOptions'].flatMap((name) => described.get(name)?.rows ?? []);
+    const all = Object.fromEntries(options.map((name) => [name, 1]));
+    expect(takeOptions(all)).toEqual(all);
+    expect(() => takeOptions({ none: 1 })).toThrow(`write one of ${options.join(', ')}`);
   });
 
   it.each([...api.members.keys()])('describe %s with all its members', (name) => {
