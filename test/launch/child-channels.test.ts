@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { spawn } from '../../src/index.js';
+import { type Child, spawn } from '../../src/index.js';
 import { makeScratch } from '../support/fixtures.js';
 import { inNode, runScript } from '../support/node-script.js';
 import { readAll } from '../support/processes.js';
@@ -18,6 +18,11 @@ function expectedFlood(bytes: number): Buffer {
   const lines = Math.ceil(bytes / 15);
   const text = Array.from({ length: lines }, (_, line) => `${String(line).padStart(14, '0')}\n`);
   return Buffer.from(text.join('')).subarray(0, bytes);
+}
+
+async function readBoth({ stdout, stderr }: Child): Promise<[Buffer, Buffer]> {
+  if (stdout === null || stderr === null) throw new Error('both have to be pipes');
+  return Promise.all([readAll(stdout), readAll(stderr)]);
 }
 
 describe('what the child finds', () => {
@@ -47,7 +52,7 @@ describe('what the child finds', () => {
 
   it('/dev/stdout and /dev/stderr can be opened', async () => {
     const child = spawn('sh', ['-c', 'echo hi >/dev/stdout; echo oh >/dev/stderr']);
-    const [out, err] = await Promise.all([child.stdout, child.stderr].map((stream) => stream && readAll(stream)));
+    const [out, err] = await readBoth(child);
     expect([String(out), String(err)]).toEqual(['hi\n', 'oh\n']);
     expect((await child.exited).code).toBe(0);
   });
@@ -106,9 +111,9 @@ describe('what the child finds', () => {
 describe('reading', () => {
   it('10 MB arrive complete and in order, on both channels at once', async () => {
     const child = spawn(witness, ['--quiet', '--flood-err', String(MiB), '--flood', String(10 * MiB)]);
-    const [out, err] = await Promise.all([child.stdout, child.stderr].map((stream) => stream && readAll(stream)));
-    expect(out?.equals(expectedFlood(10 * MiB))).toBe(true);
-    expect(err?.equals(expectedFlood(MiB))).toBe(true);
+    const [out, err] = await readBoth(child);
+    expect(out.equals(expectedFlood(10 * MiB))).toBe(true);
+    expect(err.equals(expectedFlood(MiB))).toBe(true);
   });
 
   it('begun only after `exited`, it loses nothing of what the child had written', async () => {

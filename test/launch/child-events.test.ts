@@ -7,6 +7,7 @@ import { type Child, spawn } from '../../src/index.js';
 import { fixture } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
 import { isGone } from '../support/processes.js';
+import { needs } from '../support/tools.js';
 import { witness } from '../support/witness.js';
 
 interface Emitter {
@@ -196,9 +197,24 @@ describe('exited', () => {
     ['SIGSEGV', 11],
     ['SIGTERM', 15],
     ['SIGSYS', 31],
+    // A realtime signal has no name in Node's table.
+    ['SIG40', 40],
   ])('signal %s', async (signal, number) => {
     const child = spawn(witness, ['--quiet', '--signal', String(number)], { stdio: 'null', cwd: '/' });
     expect(await child.exited).toMatchObject({ code: null, signal });
+  });
+
+  needs('core files').it('says whether a core was dumped', async () => {
+    const flags = await inNode(async ({ sallyport, storm, fixture, scratch }) => {
+      const run = async () =>
+        (await sallyport.spawn(fixture('witness'), ['--quiet', '--signal', '6'], { stdio: 'null', cwd: scratch })
+          .exited).coreDumped;
+      storm.setSoftLimit('core', 0);
+      const without = await run();
+      storm.setSoftLimit('core', 64 * 1024 * 1024);
+      return { without, with: await run() };
+    }, null);
+    expect(flags).toEqual({ without: false, with: true });
   });
 
   it('is the same promise each time, resolves also when awaited late, and needs no listener', async () => {

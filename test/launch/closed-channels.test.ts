@@ -45,11 +45,7 @@ async function launchAll(closed: number[]) {
         descriptor: await launch('descriptor', { stdio: source }),
         mixed: await launch('mixed', { stdio: ['null', 'pipe', source], pass: [{ fd: source, as: 5 }] }),
         inherit: await launch('inherit', {
-          stdio: [0, 1, 2].map((fd) => (closed.includes(fd) ? 'null' : 'inherit')) as [
-            'null',
-            'null',
-            'null',
-          ],
+          stdio: [0, 1, 2].map((fd) => (closed.includes(fd) ? 'null' : 'inherit')),
         }),
       };
     },

@@ -367,6 +367,28 @@ describe('resources', () => {
     expect((seen as { message: string }).message).toContain('of 64');
   });
 
+  it('not one descriptor free: a launch that needs none works and is reaped', async () => {
+    const seen = await inNode(async ({ sallyport, storm, fixture }) => {
+      sallyport.planLaunch('true');
+      storm.setSoftLimit('nofile', 64);
+      let last = -1;
+      try {
+        for (;;) last = storm.openInheritable('/etc/hosts');
+      } catch {
+        // Full: neither a pidfd nor an epoll descriptor can be had.
+      }
+      const args = ['--quiet', '--exit', '6'];
+      const children = Array.from({ length: 3 }, () =>
+        sallyport.spawn(fixture('witness'), args, { stdio: 'null' }),
+      );
+      const codes = [];
+      for (const child of children) codes.push((await child.exited).code);
+      storm.closeFd(last);
+      return { codes, children: storm.hasChildren() };
+    }, null);
+    expect(seen).toEqual({ codes: [6, 6, 6], children: false });
+  });
+
   needs('another uid').it('EAGAIN at the limit of processes', async () => {
     const seen = await inNode(
       ({ sallyport, storm, fixture }) => {
@@ -395,6 +417,13 @@ describe('descriptors', () => {
       expect(error).toMatchObject({ code: 'EBADF', errno: -9, stage: 'descriptor', stagePath: String(fd) });
       expect(error.message).toContain(String(fd));
     }
+  });
+
+  it('foreground on what is no terminal', () => {
+    expect(failure('true', [], { session: 'group', stdio: 'null', foreground: 0 })).toMatchObject({
+      code: 'ENOTTY',
+      stage: 'terminal',
+    });
   });
 
   it('an object other than the expected one: what it really is, before anything starts', () => {

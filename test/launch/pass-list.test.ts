@@ -1,15 +1,16 @@
 // Each descriptor of the plan arrives at its number, and is the object that was named.
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { spawn, type SpawnOptions } from '../../src/index.js';
+import { thrown } from '../support/errors.js';
 import { fixture, loadStorm, makeScratch } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
 import { readWitness, type Witness, witness } from '../support/witness.js';
 
 const storm = loadStorm();
-const scratch = makeScratch();
+const scratch = realpathSync(makeScratch());
 
 interface Source {
   fd: number;
@@ -225,11 +226,47 @@ describe('the pass list', () => {
   });
 });
 
+describe('expect', () => {
+  it('what is as expected is passed: kind, access, path, dev, ino, address', async () => {
+    const file = makeSource('expected');
+    const { dev, ino } = fstatSync(file.fd, { bigint: true });
+    const listener = storm.listenInheritable(100);
+    track(listener.fd);
+    const address = `127.0.0.1:${String(listener.port)}`;
+    const held = await passed({
+      pass: [
+        {
+          fd: file.fd,
+          as: 5,
+          expect: { kind: 'file', access: 'both', path: path.join(scratch, 'expected'), dev, ino },
+        },
+        { fd: listener.fd, as: 6, expect: { kind: 'listener', access: 'both', address } },
+      ],
+    });
+    expect(held[5]).toBe(file.identity);
+    expect(Object.keys(held)).toEqual(['5', '6']);
+  });
+
+  it('another object that came to the same number is refused, by its inode', () => {
+    const [file, other] = [makeSource('mine'), makeSource('other')];
+    const { ino } = fstatSync(file.fd, { bigint: true });
+    storm.dup2(other.fd, file.fd);
+    const error = thrown(() =>
+      spawn(witness, [], {
+        pass: [{ fd: file.fd, as: 5, expect: { kind: 'file', access: 'both', ino } }],
+      }),
+    );
+    expect(error.code).toBe('ERR_SALLYPORT_UNEXPECTED_OBJECT');
+    expect(error.message).toContain(path.join(scratch, 'other'));
+  });
+});
+
 describe('the limit on open descriptors', () => {
   it('the highest allowed number is reached, the next one is refused with both numbers', async () => {
     const seen = await inNode(async ({ sallyport, storm, processes, fixture }) => {
       storm.setSoftLimit('nofile', 512);
       const source = storm.openInheritable('/etc/hosts', 30);
+      await sallyport.spawn(fixture('exit_fast'), [], { stdio: 'null' }).exited;
       const outcomes: Array<number | null | Record<string, unknown>> = [];
       const before = processes.listDescriptors().length;
       for (const as of [511, 512, 100_000]) {
@@ -269,16 +306,27 @@ describe('the limit on open descriptors', () => {
     }
   });
 
-  it('RLIMIT_NOFILE lowered below the sources: they are still passed', async () => {
-    const codes = await inNode(async ({ sallyport, storm, fixture }) => {
+  it('lowered below open descriptors: they are passed, and the others still do not arrive', async () => {
+    const seen = await inNode(async ({ sallyport, storm, fixture }) => {
       const sources = [300, 301, 302].map((number) => storm.openInheritable('/etc/hosts', number));
       storm.setSoftLimit('nofile', 256);
-      const child = sallyport.spawn(fixture('exact_fds'), ['0', '1', '2', '255', '100', '3'], {
-        pass: sources.map((fd, index) => ({ fd, as: [255, 100, 3][index] ?? -1 })),
-        stdio: 'null',
-      });
-      return (await child.exited).code;
+      const launch = (numbers: number[]) =>
+        sallyport.spawn(fixture('exact_fds'), ['0', '1', '2', ...numbers.map(String)], {
+          pass: numbers.map((as, index) => ({ fd: sources[index] ?? -1, as })),
+          stdio: 'null',
+        });
+      const below = (await launch([254, 100, 3]).exited).code;
+      // Now the numbers after the last target cannot all be closed: better nothing than a leak.
+      try {
+        return { below, highest: (await launch([255, 100, 3]).exited).code };
+      } catch (error) {
+        const { code, stage, message } = error as Error & Record<string, unknown>;
+        return { below, highest: { code, stage, message } };
+      }
     }, null);
-    expect(codes).toBe(0);
+    expect(seen.below).toBe(0);
+    if (seen.highest === 0) return;
+    expect(seen.highest).toMatchObject({ code: 'EBADF', stage: 'descriptor' });
+    expect((seen.highest as { message: string }).message).toContain('256');
   });
 });

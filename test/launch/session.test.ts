@@ -1,6 +1,8 @@
 // What a child is besides its descriptors: session, group, signals, working directory, argv.
+import { realpathSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 import { spawn } from '../../src/index.js';
@@ -9,7 +11,7 @@ import { inNode } from '../support/node-script.js';
 import { readStat } from '../support/processes.js';
 import { readWitness, type Witness, witness } from '../support/witness.js';
 
-const scratch = makeScratch();
+const scratch = realpathSync(makeScratch());
 
 // glibc keeps 32 and 33 to itself and refuses to reset them: whether they are ignored in a child
 // is the parent's starter's doing.
@@ -51,13 +53,10 @@ describe('signals', () => {
     const seen = await inNode(
       async ({ sallyport, storm, processes, root, fixture, require }, ignored) => {
         const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
-        const { spawnSync } = require('node:child_process') as typeof import('node:child_process');
         for (const signal of ignored) storm.ignoreSignal(signal);
         storm.blockSignal(15);
         storm.blockSignal(10);
         const parent = processes.readStatus(`self/task/${String(process.pid)}` as 'self');
-        // The control: node resets dispositions, a shell's child shows what stays of the mask.
-        void spawnSync;
         const child = sallyport.spawn(fixture('witness'));
         if (child.stdout === null) throw new Error('no stdout');
         const main = JSON.parse(String(await processes.readAll(child.stdout))) as Witness;
@@ -100,8 +99,15 @@ describe('cwd, argv', () => {
   it('a relative cwd is taken from the parent at the call', async () => {
     const relative = path.relative(process.cwd(), scratch);
     const child = spawn(witness, [], { cwd: relative });
-    expect(child.plan.cwd).toBe(scratch);
+    expect(path.isAbsolute(child.plan.cwd)).toBe(true);
     expect((await readWitness(child)).cwd).toBe(scratch);
+  });
+
+  it('a file URL is as good as a path, and the arguments may be left out', async () => {
+    const child = spawn(witness, { cwd: pathToFileURL(scratch) });
+    const report = await readWitness(child);
+    expect(report.cwd).toBe(scratch);
+    expect(report.argv).toEqual([witness]);
   });
 
   it('arguments arrive byte for byte: empty, blank, quotes, newline, not ASCII', async () => {

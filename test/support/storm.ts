@@ -27,6 +27,10 @@ export interface Storm {
   setSoftLimit(name: 'nofile' | 'nproc' | 'core' | 'stack', value: number): void;
   /** Whether the kernel has a child for us to wait for, running or dead. */
   hasChildren(): boolean;
+  /** Takes a child's status away from whoever else waits for it. */
+  reapChild(pid: number): number;
+  /** 0, or the errno with which the system refuses pidfd_open. */
+  tryPidfdOpen(): number;
   /** posix_spawn with no file actions, waited for: the exit code, or 128 + the signal. */
   plainSpawn(path: string, args: string[]): number;
 }

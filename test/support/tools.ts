@@ -1,6 +1,8 @@
 // What a test needs from the machine: without it the test is skipped by name, or fails in CI.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, it } from 'vitest';
 
 // Each is tried, not looked up: strace may be installed and ptrace forbidden.
@@ -9,15 +11,20 @@ const runs = (command: string, ...args: string[]): boolean =>
 
 const probes = {
   strace: () => runs('strace', '-o', '/dev/null', 'true'),
-  setpriv: () => runs('setpriv', '--version'),
-  git: () => runs('git', '--version'),
   bash: () => runs('bash', '-c', ':'),
   // Only root can run a test as another user, and as root a test about permission proves nothing.
   'another uid': () => process.getuid?.() !== 0 || spawnSync('true', { uid: 65534 }).status === 0,
-  root: () => process.getuid?.() === 0,
-  'pid namespaces': () => runs('unshare', '--fork', '--pid', '--mount-proc', 'true'),
-  'core files': () => existsSync('/proc/sys/kernel/core_pattern'),
+  'core files': () => makesCore(),
 } satisfies Record<string, () => boolean>;
+
+/** Whether an aborted program leaves a core file in its directory, core(5). */
+function makesCore(): boolean {
+  const directory = mkdtempSync(path.join(tmpdir(), 'sallyport-core-'));
+  spawnSync('sh', ['-c', 'ulimit -c unlimited && kill -ABRT $$'], { cwd: directory, stdio: 'ignore' });
+  const made = readdirSync(directory).length > 0;
+  rmSync(directory, { recursive: true });
+  return made;
+}
 
 export type Tool = keyof typeof probes;
 

@@ -1,0 +1,107 @@
+// Which system calls really start a child: a silent fallback to fork passes every other test.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+
+import { makeScratch } from '../support/fixtures.js';
+import { inNode } from '../support/node-script.js';
+import { needs } from '../support/tools.js';
+
+const scratch = makeScratch();
+
+const trace = (output: string, calls: string) => [
+  'strace',
+  ...['-f', '-qq', '-s', '4096', '-e', 'signal=none', '-e', `trace=${calls}`, '-o', output],
+];
+
+/** The calls that made processes (not threads), as strace printed their beginnings. */
+function readCreations(file: string): string[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => /^\d+\s+(clone3?|v?fork)\(/.test(line))
+    .filter((line) => !line.includes('CLONE_THREAD'));
+}
+
+needs('strace').describe('under strace', () => {
+  it('every spawn is CLONE_VM|CLONE_VFORK, never a plain fork; the absolute path is executed', async () => {
+    const output = path.join(scratch, 'spawn.trace');
+    await inNode(
+      async ({ sallyport, storm, root, fixture, require }) => {
+        const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+        const launches: Array<Parameters<typeof sallyport.spawn>> = [];
+        for (let count = 0; count < 10; count++) launches.push([fixture('exit_fast')]);
+        launches.push(['true', [], { stdio: 'pipe' }]);
+        launches.push(['true', [], { stdio: 'null', cwd: '/', session: 'group' }]);
+        launches.push(['true', [], { session: 'inherit', env: 'inherit' }]);
+        launches.push(['true', [], { pass: [{ fd: storm.openInheritable('/etc/hosts', 30), as: 9 }] }]);
+        await Promise.all(launches.map((args) => sallyport.spawn(...args).exited));
+        const worker = new Worker(
+          `const { workerData: { root, program } } = require('node:worker_threads');
+           require(root).spawn(program);`,
+          { eval: true, workerData: { root, program: fixture('exit_fast') } },
+        );
+        await new Promise((resolve) => worker.once('exit', resolve));
+      },
+      null,
+      { wrap: trace(output, 'clone,clone3,fork,vfork,execve') },
+    );
+    const creations = readCreations(output);
+    expect(creations).toHaveLength(15);
+    for (const line of creations) expect(line).toMatch(/CLONE_VM\|CLONE_VFORK/);
+    const executed = [...readFileSync(output, 'utf8').matchAll(/execve\("([^"]*)"/g)].map(([, file]) => file);
+    // Node itself first; no name is tried along a PATH.
+    expect(executed).toHaveLength(16);
+    for (const file of executed) expect(file).toMatch(/^\//);
+  });
+
+  it('the same look sees a plain fork', async () => {
+    const output = path.join(scratch, 'fork.trace');
+    await inNode(
+      async ({ sallyport }) => {
+        // A subshell is a fork of the shell.
+        await sallyport.spawn('sh', ['-c', '(:); :'], { stdio: 'null' }).exited;
+      },
+      null,
+      { wrap: trace(output, 'clone,clone3,fork,vfork,execve') },
+    );
+    const forks = readCreations(output).filter((line) => !line.includes('CLONE_VFORK'));
+    expect(forks).toHaveLength(1);
+  });
+
+  it('a failed launch too, and nothing is left running', async () => {
+    const output = path.join(scratch, 'failed.trace');
+    const left = await inNode(
+      ({ sallyport, storm }) => {
+        try {
+          sallyport.spawn('true', [], { cwd: '/no/such/directory' });
+        } catch {
+          return storm.hasChildren();
+        }
+        return undefined;
+      },
+      null,
+      { wrap: trace(output, 'clone,clone3,fork,vfork,execve') },
+    );
+    expect(left).toBe(false);
+    for (const line of readCreations(output)) expect(line).toMatch(/CLONE_VM\|CLONE_VFORK/);
+  });
+
+  it('signals go by pidfd and never by pid; nobody waits for any child', async () => {
+    const output = path.join(scratch, 'signals.trace');
+    const signal = await inNode(
+      async ({ sallyport, fixture }) => {
+        const child = sallyport.spawn(fixture('witness'), ['--quiet', '--hold'], { stdio: 'null' });
+        child.kill('SIGUSR1');
+        return (await child.exited).signal;
+      },
+      null,
+      { wrap: trace(output, 'kill,tkill,tgkill,pidfd_send_signal,wait4,waitid') },
+    );
+    expect(signal).toBe('SIGUSR1');
+    const text = readFileSync(output, 'utf8');
+    expect(text).toMatch(/pidfd_send_signal\(\d+, SIGUSR1/);
+    expect(text).not.toMatch(/\b(kill|tkill|tgkill)\(/);
+    expect(text).toMatch(/waitid\(P_PIDFD, /);
+    expect(text).not.toMatch(/wait4\(-1|waitid\(P_ALL/);
+  });
+});
