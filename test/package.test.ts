@@ -9,7 +9,12 @@ import { makeScratch, root } from './support/fixtures.js';
 
 const scratch = makeScratch();
 
-function run(file: string, content: string, flags: string[] = [], env: Record<string, string> = {}): unknown {
+function run(
+  file: string,
+  content: string,
+  flags: string[] = [],
+  env: Record<string, string> = {},
+): unknown {
   const script = path.join(scratch, file);
   writeFileSync(script, content);
   const { stdout, stderr, status } = spawnSync(process.execPath, [...flags, script], {
@@ -106,18 +111,21 @@ describe('where it cannot run', () => {
     }
     console.log(JSON.stringify(outcome));`;
 
-  it.each(['darwin', 'win32', 'freebsd'])('on %s: importing works, using it says why not', (platform) => {
-    const seen = run(
-      'elsewhere.cjs',
-      `Object.defineProperty(process, 'platform', { value: '${platform}' });
+  it.each(['darwin', 'win32', 'freebsd'])(
+    'on %s: importing works, using it says why not',
+    (platform) => {
+      const seen = run(
+        'elsewhere.cjs',
+        `Object.defineProperty(process, 'platform', { value: '${platform}' });
        const sallyport = require('sallyport');
        ${attempt}`,
-    );
-    for (const message of Object.values(seen as Record<string, string>)) {
-      expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
-      expect(message).toContain(platform);
-    }
-  });
+      );
+      for (const message of Object.values(seen as Record<string, string>)) {
+        expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
+        expect(message).toContain(platform);
+      }
+    },
+  );
 
   it('without a built addon: the error says how to build it', () => {
     const copy = path.join(scratch, 'bare/node_modules/sallyport');
@@ -132,16 +140,23 @@ describe('where it cannot run', () => {
   });
 
   it('installing on another platform builds nothing and succeeds', () => {
-    const { status, stdout } = spawnSync(process.execPath, [path.join(root, 'scripts/install.js')], {
-      encoding: 'utf8',
-      env: { ...process.env, SALLYPORT_FORCE_PLATFORM: 'darwin' },
-    });
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [path.join(root, 'scripts/install.js')],
+      {
+        encoding: 'utf8',
+        env: { ...process.env, SALLYPORT_FORCE_PLATFORM: 'darwin' },
+      },
+    );
     expect(status).toBe(0);
     expect(stdout).toContain('darwin');
   });
 
   it('package.json has no os field, which would stop an install elsewhere', () => {
-    const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
+    const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
     expect('os' in manifest).toBe(false);
     expect('cpu' in manifest).toBe(false);
     expect(existsSync(path.join(root, 'dist/index.mjs'))).toBe(true);

@@ -62,7 +62,9 @@ describe('what the child finds', () => {
     const child = spawn(witness, ['--out', out], { stdio: 'null' });
     expect(child.stdio).toEqual([null, null, null]);
     expect((await child.exited).code).toBe(0);
-    const { descriptors } = JSON.parse(readFileSync(out, 'utf8')) as { descriptors: Array<{ link: string }> };
+    const { descriptors } = JSON.parse(readFileSync(out, 'utf8')) as {
+      descriptors: Array<{ link: string }>;
+    };
     expect(descriptors.map(({ link }) => link)).toEqual(['/dev/null', '/dev/null', '/dev/null']);
   });
 
@@ -110,7 +112,13 @@ describe('what the child finds', () => {
 
 describe('reading', () => {
   it('10 MB arrive complete and in order, on both channels at once', async () => {
-    const child = spawn(witness, ['--quiet', '--flood-err', String(MiB), '--flood', String(10 * MiB)]);
+    const child = spawn(witness, [
+      '--quiet',
+      '--flood-err',
+      String(MiB),
+      '--flood',
+      String(10 * MiB),
+    ]);
     const [out, err] = await readBoth(child);
     expect(out.equals(expectedFlood(10 * MiB))).toBe(true);
     expect(err.equals(expectedFlood(MiB))).toBe(true);
@@ -120,7 +128,9 @@ describe('reading', () => {
     // As much as fits into a pipe: more would keep the child from exiting.
     const child = spawn(witness, ['--quiet', '--flood', String(48 * 1024)]);
     expect((await child.exited).code).toBe(0);
-    expect(child.stdout && (await readAll(child.stdout)).equals(expectedFlood(48 * 1024))).toBe(true);
+    expect(child.stdout && (await readAll(child.stdout)).equals(expectedFlood(48 * 1024))).toBe(
+      true,
+    );
   });
 
   it('10 MB: a reader that comes while the child is blocked in write gets all of it', async () => {
@@ -129,7 +139,9 @@ describe('reading', () => {
     const exit = child.exited.then(() => (exited = true));
     await new Promise((resolve) => setImmediate(resolve));
     expect(exited).toBe(false);
-    expect(child.stdout && (await readAll(child.stdout)).equals(expectedFlood(10 * MiB))).toBe(true);
+    expect(child.stdout && (await readAll(child.stdout)).equals(expectedFlood(10 * MiB))).toBe(
+      true,
+    );
     await exit;
   });
 
@@ -145,9 +157,17 @@ describe('reading', () => {
     child.on('close', () => order.push('close'));
     const closed = once(child, 'close');
     expect((await child.exited).code).toBe(3);
-    expect(child.stdout && (await readAll(child.stdout)).equals(expectedFlood(10 * MiB))).toBe(true);
+    expect(child.stdout && (await readAll(child.stdout)).equals(expectedFlood(10 * MiB))).toBe(
+      true,
+    );
     await closed;
     expect(order).toEqual(['exit', 'close']);
+  });
+
+  it('nobody reads: close comes nonetheless', async () => {
+    const child = spawn(witness, ['--quiet', '--flood', String(48 * 1024)]);
+    await once(child, 'close');
+    expect(child.exitCode).toBe(0);
   });
 
   it('setEncoding, pipe and async iteration work as on any readable', async () => {
@@ -216,7 +236,9 @@ describe('writing', () => {
   });
 
   it("the end of stdin is the child's end of file", async () => {
-    const child = spawn(witness, ['--quiet', '--hold-fd', '0', '--exit', '7'], { stdio: ['pipe', 'null', 'null'] });
+    const child = spawn(witness, ['--quiet', '--hold-fd', '0', '--exit', '7'], {
+      stdio: ['pipe', 'null', 'null'],
+    });
     child.stdin?.end();
     expect((await child.exited).code).toBe(7);
   });

@@ -62,14 +62,17 @@ describe('kill', () => {
     await end(child);
   });
 
-  it.each(['SIGNONE', 'TERM', 'sigterm', '', -1, 65, 1.5, NaN, null, {}])('refuses %s', async (signal) => {
-    const child = hold();
-    const error = thrown(() => child.kill(signal as never));
-    expect(error).toBeInstanceOf(TypeError);
-    expect(error.code).toBe('ERR_SALLYPORT_UNKNOWN_SIGNAL');
-    expect(child.killed).toBe(false);
-    await end(child);
-  });
+  it.each(['SIGNONE', 'TERM', 'sigterm', '', -1, 65, 1.5, NaN, null, {}])(
+    'refuses %s',
+    async (signal) => {
+      const child = hold();
+      const error = thrown(() => child.kill(signal as never));
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error.code).toBe('ERR_SALLYPORT_UNKNOWN_SIGNAL');
+      expect(child.killed).toBe(false);
+      await end(child);
+    },
+  );
 
   it('reaches a stopped child, with SIGCONT and SIGKILL', async () => {
     const child = hold();
@@ -86,7 +89,9 @@ describe('kill', () => {
 describe('killGroup', () => {
   it('reaches what the child started', async () => {
     // Both sleeps hold the pipe: its end proves that both are gone.
-    const child = spawn('sh', ['-c', 'sleep 30 & echo; sleep 30; :'], { stdio: ['null', 'pipe', 'null'] });
+    const child = spawn('sh', ['-c', 'sleep 30 & echo; sleep 30; :'], {
+      stdio: ['null', 'pipe', 'null'],
+    });
     if (child.stdout) await once(child.stdout, 'data');
     expect(child.killGroup('SIGKILL')).toBe(true);
     expect((await child.exited).signal).toBe('SIGKILL');
@@ -219,7 +224,9 @@ describe('unref', () => {
 
   it('ref takes it back', async () => {
     const code = await inNode(async ({ sallyport, fixture }) => {
-      const child = sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '5'], { stdio: 'null' });
+      const child = sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '5'], {
+        stdio: 'null',
+      });
       child.unref().unref().ref();
       return (await child.exited).code;
     }, null);
@@ -228,9 +235,13 @@ describe('unref', () => {
 
   it('of one child does not let go of another', async () => {
     const seen = await inNode(async ({ sallyport, fixture }) => {
-      const forgotten = sallyport.spawn(fixture('witness'), ['--quiet', '--hold'], { stdio: 'null' });
+      const forgotten = sallyport.spawn(fixture('witness'), ['--quiet', '--hold'], {
+        stdio: 'null',
+      });
       forgotten.unref().unref();
-      const awaited = sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '6'], { stdio: 'null' });
+      const awaited = sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '6'], {
+        stdio: 'null',
+      });
       return { code: (await awaited.exited).code, pid: forgotten.pid };
     }, null);
     expect(seen.code).toBe(6);
@@ -283,33 +294,33 @@ describe('the end of the parent', () => {
   it.each(['process.exit', 'the end of the script', 'an uncaught exception'])(
     '%s with twenty live children: it ends as it should, and they live on',
     async (how) => {
-      const ended = await inNode(
-        async ({ processes, root, fixture, require }, how) => {
-          const { spawn } = require('node:child_process') as typeof import('node:child_process');
-          const ways: Record<string, string> = {
-            'process.exit': 'process.exit(3)',
-            'the end of the script': 'for (const child of children) child.unref(); process.exitCode = 3',
-            'an uncaught exception': 'throw new Error("made up")',
-          };
-          const parent = spawn(process.execPath, [
-            '-e',
-            `const children = Array.from({ length: 20 }, () =>
+      const ended = await inNode(async ({ processes, root, fixture, require }, how) => {
+        const { spawn } = require('node:child_process') as typeof import('node:child_process');
+        const ways: Record<string, string> = {
+          'process.exit': 'process.exit(3)',
+          'the end of the script':
+            'for (const child of children) child.unref(); process.exitCode = 3',
+          'an uncaught exception': 'throw new Error("made up")',
+        };
+        const parent = spawn(process.execPath, [
+          '-e',
+          `const children = Array.from({ length: 20 }, () =>
                require(${JSON.stringify(root)}).spawn(
                  ${JSON.stringify(fixture('witness'))}, ['--quiet', '--hold'], { stdio: 'null' }));
              require('node:fs').writeSync(1, JSON.stringify(children.map(({ pid }) => pid)));
              ${ways[how] ?? ''}`,
-          ]);
-          const exit = new Promise((resolve) => parent.once('exit', (code, signal) => {
+        ]);
+        const exit = new Promise((resolve) =>
+          parent.once('exit', (code, signal) => {
             resolve(signal ?? code);
-          }));
-          const pids = JSON.parse(String(await processes.readAll(parent.stdout))) as number[];
-          const ended = await exit;
-          const alive = pids.filter((pid) => !processes.hasEnded(pid));
-          for (const pid of alive) process.kill(pid, 'SIGKILL');
-          return { ended, alive: alive.length };
-        },
-        how,
-      );
+          }),
+        );
+        const pids = JSON.parse(String(await processes.readAll(parent.stdout))) as number[];
+        const ended = await exit;
+        const alive = pids.filter((pid) => !processes.hasEnded(pid));
+        for (const pid of alive) process.kill(pid, 'SIGKILL');
+        return { ended, alive: alive.length };
+      }, how);
       expect(ended).toEqual({ ended: how === 'an uncaught exception' ? 1 : 3, alive: 20 });
     },
   );

@@ -23,9 +23,11 @@ async function record(child: Emitter): Promise<Array<[string, ...unknown[]]>> {
   }
   child.stdout?.on('end', () => events.push(['end of stdout']));
   child.stdout?.resume();
-  await new Promise<void>((resolve) => child.on('close', () => {
-    resolve();
-  }));
+  await new Promise<void>((resolve) =>
+    child.on('close', () => {
+      resolve();
+    }),
+  );
   return events;
 }
 
@@ -76,7 +78,8 @@ describe('events', () => {
       Array.from({ length: 50 }, async () => {
         const child = spawn(fixture('exit_fast'), [], { stdio: 'null' });
         const names: string[] = [];
-        for (const name of ['spawn', 'exit', 'close'] as const) child.on(name, () => names.push(name));
+        for (const name of ['spawn', 'exit', 'close'] as const)
+          child.on(name, () => names.push(name));
         await once(child, 'close');
         return names.join();
       }),
@@ -134,12 +137,20 @@ describe('properties', () => {
 
   it('are set when exit is emitted', async () => {
     const child = spawn(witness, ['--quiet', '--exit', '5'], { stdio: 'null' });
-    const seen = new Promise((resolve) => child.once('exit', () => { resolve(properties(child)); }));
+    const seen = new Promise((resolve) =>
+      child.once('exit', () => {
+        resolve(properties(child));
+      }),
+    );
     expect(await seen).toEqual({ exitCode: 5, signalCode: null, killed: false });
   });
 
   it('the plan is frozen and says what was launched', async () => {
-    const child = spawn('sh', ['-c', ':'], { env: { A: '1' }, cwd: '/', stdio: ['null', 'pipe', 'null'] });
+    const child = spawn('sh', ['-c', ':'], {
+      env: { A: '1' },
+      cwd: '/',
+      stdio: ['null', 'pipe', 'null'],
+    });
     await child.exited;
     expect(Object.isFrozen(child.plan)).toBe(true);
     expect(child.plan).toMatchObject({
@@ -200,15 +211,22 @@ describe('exited', () => {
     // A realtime signal has no name in Node's table.
     ['SIG40', 40],
   ])('signal %s', async (signal, number) => {
-    const child = spawn(witness, ['--quiet', '--signal', String(number)], { stdio: 'null', cwd: '/' });
+    const child = spawn(witness, ['--quiet', '--signal', String(number)], {
+      stdio: 'null',
+      cwd: '/',
+    });
     expect(await child.exited).toMatchObject({ code: null, signal });
   });
 
   needs('core files').it('says whether a core was dumped', async () => {
     const flags = await inNode(async ({ sallyport, storm, fixture, scratch }) => {
       const run = async () =>
-        (await sallyport.spawn(fixture('witness'), ['--quiet', '--signal', '6'], { stdio: 'null', cwd: scratch })
-          .exited).coreDumped;
+        (
+          await sallyport.spawn(fixture('witness'), ['--quiet', '--signal', '6'], {
+            stdio: 'null',
+            cwd: scratch,
+          }).exited
+        ).coreDumped;
       storm.setSoftLimit('core', 0);
       const without = await run();
       storm.setSoftLimit('core', 64 * 1024 * 1024);
@@ -225,7 +243,9 @@ describe('exited', () => {
   });
 
   it('means that the kernel keeps no zombie of it', async () => {
-    const children = Array.from({ length: 20 }, () => spawn(fixture('exit_fast'), [], { stdio: 'null' }));
+    const children = Array.from({ length: 20 }, () =>
+      spawn(fixture('exit_fast'), [], { stdio: 'null' }),
+    );
     for (const child of children) {
       await child.exited;
       expect(isGone(child.pid)).toBe(true);

@@ -55,7 +55,10 @@ describe('the default environment', () => {
 
   it('createEnvironment adds what is named', async () => {
     process.env['CI'] = 'true';
-    const env = createEnvironment({ allow: ['CI', 'NOT_THERE'], set: { X: '1', TZ: 'Asia/Tokyo' } });
+    const env = createEnvironment({
+      allow: ['CI', 'NOT_THERE'],
+      set: { X: '1', TZ: 'Asia/Tokyo' },
+    });
     expect((await environmentOf({ env })).sort()).toEqual([
       'CI=true',
       'LANG=C.UTF-8',
@@ -159,7 +162,9 @@ it('a polluted Object.prototype adds no variable, no option, no descriptor', asy
           writable: true,
         });
       }
-      const control = String(spawnSync('/usr/bin/env', [], { env: { A: '1' }, shell: false }).stdout);
+      const control = String(
+        spawnSync('/usr/bin/env', [], { env: { A: '1' }, shell: false }).stdout,
+      );
       const children = [
         launch(),
         launch({}),

@@ -26,65 +26,59 @@ describe('a parent with things to leak', () => {
   });
 
   it('with one of each kind open without close-on-exec', async () => {
-    const seen = await inNode(
-      async ({ sallyport, storm, processes, fixture }) => {
-        const before = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']);
-        const opened = [
-          storm.openInheritable('/etc/hosts', 30),
-          storm.openInheritable('/etc', 50),
-          storm.openInheritable('/dev/null', 70, 'both'),
-          storm.openInheritable('/etc/hosts', 75, 'none'),
-          storm.listenInheritable(90).fd,
-          ...storm.makeInheritable('pipe', 200),
-          ...storm.makeInheritable('socketpair', 300),
-          ...storm.makeInheritable('udp', 400),
-          ...storm.makeInheritable('memfd', 500),
-          ...storm.makeInheritable('eventfd', 600),
-          ...storm.makeInheritable('epoll', 700),
-        ].length;
-        const control = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']) - before;
-        const child = sallyport.spawn(fixture('exact_fds'), ['0', '1', '2']);
-        const holding = sallyport.spawn('sleep', ['9'], { stdio: 'null' });
-        const descriptors = processes.listDescriptors(holding.pid);
-        holding.kill('SIGKILL');
-        await holding.exited;
-        return { opened, control, code: (await child.exited).code, descriptors };
-      },
-      null,
-    );
+    const seen = await inNode(async ({ sallyport, storm, processes, fixture }) => {
+      const before = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']);
+      const opened = [
+        storm.openInheritable('/etc/hosts', 30),
+        storm.openInheritable('/etc', 50),
+        storm.openInheritable('/dev/null', 70, 'both'),
+        storm.openInheritable('/etc/hosts', 75, 'none'),
+        storm.listenInheritable(90).fd,
+        ...storm.makeInheritable('pipe', 200),
+        ...storm.makeInheritable('socketpair', 300),
+        ...storm.makeInheritable('udp', 400),
+        ...storm.makeInheritable('memfd', 500),
+        ...storm.makeInheritable('eventfd', 600),
+        ...storm.makeInheritable('epoll', 700),
+      ].length;
+      const control = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']) - before;
+      const child = sallyport.spawn(fixture('exact_fds'), ['0', '1', '2']);
+      const holding = sallyport.spawn('sleep', ['9'], { stdio: 'null' });
+      const descriptors = processes.listDescriptors(holding.pid);
+      holding.kill('SIGKILL');
+      await holding.exited;
+      return { opened, control, code: (await child.exited).code, descriptors };
+    }, null);
     expect(seen.control).toBe(seen.opened);
     expect(seen.code).toBe(0);
     expect(seen.descriptors).toEqual([0, 1, 2]);
   });
 
   it('with 5 000 descriptors open', async () => {
-    const seen = await inNode(
-      async ({ sallyport, storm, processes, fixture, require }) => {
-        const fs = require('node:fs') as typeof import('node:fs');
-        storm.setSoftLimit('nofile', 8000);
-        // Every third is inheritable, and gaps stay between them.
-        const fds = Array.from({ length: 5000 }, () => fs.openSync('/etc/hosts', 'r'));
-        fds.forEach((fd, index) => {
-          if (index % 3 === 0) storm.setCloexec(fd, false);
-          if (index % 7 === 6) fs.closeSync(fd);
-        });
-        for (let more = 0; more < 800; more++) storm.openInheritable('/etc/hosts');
-        const open = processes.listDescriptors().length;
-        const control = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']);
-        const child = sallyport.spawn('sleep', ['9']);
-        const descriptors = processes.listDescriptors(child.pid);
-        child.kill('SIGKILL');
-        const passing = sallyport.spawn(fixture('exact_fds'), ['0', '1', '2', '40', '7000'], {
-          pass: [
-            { fd: fds[0] ?? -1, as: 7000 },
-            { fd: fds[1] ?? -1, as: 40 },
-          ],
-        });
-        await child.exited;
-        return { open, control, descriptors, code: (await passing.exited).code };
-      },
-      null,
-    );
+    const seen = await inNode(async ({ sallyport, storm, processes, fixture, require }) => {
+      const fs = require('node:fs') as typeof import('node:fs');
+      storm.setSoftLimit('nofile', 8000);
+      // Every third is inheritable, and gaps stay between them.
+      const fds = Array.from({ length: 5000 }, () => fs.openSync('/etc/hosts', 'r'));
+      fds.forEach((fd, index) => {
+        if (index % 3 === 0) storm.setCloexec(fd, false);
+        if (index % 7 === 6) fs.closeSync(fd);
+      });
+      for (let more = 0; more < 800; more++) storm.openInheritable('/etc/hosts');
+      const open = processes.listDescriptors().length;
+      const control = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']);
+      const child = sallyport.spawn('sleep', ['9']);
+      const descriptors = processes.listDescriptors(child.pid);
+      child.kill('SIGKILL');
+      const passing = sallyport.spawn(fixture('exact_fds'), ['0', '1', '2', '40', '7000'], {
+        pass: [
+          { fd: fds[0] ?? -1, as: 7000 },
+          { fd: fds[1] ?? -1, as: 40 },
+        ],
+      });
+      await child.exited;
+      return { open, control, descriptors, code: (await passing.exited).code };
+    }, null);
     expect(seen.open).toBeGreaterThan(5000);
     expect(seen.control).toBe(99);
     expect(seen.descriptors).toEqual([0, 1, 2]);

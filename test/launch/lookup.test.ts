@@ -48,7 +48,9 @@ describe('the program that runs', () => {
   it('is never one in the working directory, whatever PATH says', () => {
     const cwd = path.join(scratch, 'cwd');
     for (const PATH of ['', '.', ':', '.:', '::/nowhere', '../cwd']) {
-      expect(thrown(() => spawn('tool', [], { cwd, env: { PATH } }))).toMatchObject({ code: 'ENOENT' });
+      expect(thrown(() => spawn('tool', [], { cwd, env: { PATH } }))).toMatchObject({
+        code: 'ENOENT',
+      });
     }
   });
 

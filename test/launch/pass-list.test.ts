@@ -55,7 +55,9 @@ const identify = ({ dev, ino }: { dev: number; ino: string }): string => `${Stri
 async function passed(options: SpawnOptions): Promise<Record<number, string>> {
   const { descriptors } = await launch(options);
   return Object.fromEntries(
-    descriptors.filter(({ fd }) => fd > 2).map((descriptor) => [descriptor.fd, identify(descriptor)]),
+    descriptors
+      .filter(({ fd }) => fd > 2)
+      .map((descriptor) => [descriptor.fd, identify(descriptor)]),
   );
 }
 
@@ -175,7 +177,10 @@ describe('the pass list', () => {
   it('a source that is also a standard channel', async () => {
     const source = makeSource('both');
     const out = path.join(scratch, 'both.json');
-    const child = spawn(witness, ['--out', out], { stdio: source.fd, pass: [{ fd: source.fd, as: 3 }] });
+    const child = spawn(witness, ['--out', out], {
+      stdio: source.fd,
+      pass: [{ fd: source.fd, as: 3 }],
+    });
     expect((await child.exited).code).toBe(0);
     const report = JSON.parse(readFileSync(out, 'utf8')) as Witness;
     expect(report.descriptors.map(({ fd }) => fd)).toEqual([0, 1, 2, 3]);
@@ -289,7 +294,10 @@ describe('the limit on open descriptors', () => {
       });
       outcomes.push((await high.exited).code);
       storm.closeFd(511);
-      await processes.waitFor('the descriptors', () => processes.listDescriptors().length === before);
+      await processes.waitFor(
+        'the descriptors',
+        () => processes.listDescriptors().length === before,
+      );
       return outcomes;
     }, null);
     const [highest, above, far, high] = seen;
@@ -299,7 +307,7 @@ describe('the limit on open descriptors', () => {
       [above, 512],
       [far, 100_000],
     ] as const) {
-      expect(refused).toMatchObject({ stage: 'descriptor' });
+      expect(refused).toMatchObject({ code: 'ERR_SALLYPORT_INVALID_DESCRIPTOR' });
       const { message } = refused as { message: string };
       expect(message).toContain(String(number));
       expect(message).toContain('512');

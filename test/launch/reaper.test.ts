@@ -14,10 +14,14 @@ describe('many at once', () => {
         // They all wait for the end of this pipe.
         const [readEnd = -1, writeEnd = -1] = storm.makeInheritable('pipe', 100);
         const children = Array.from({ length: 1000 }, (_, index) =>
-          sallyport.spawn(fixture('witness'), ['--quiet', '--hold-fd', '3', '--exit', String(index % 251)], {
-            stdio: 'null',
-            pass: [{ fd: readEnd, as: 3 }],
-          }),
+          sallyport.spawn(
+            fixture('witness'),
+            ['--quiet', '--hold-fd', '3', '--exit', String(index % 251)],
+            {
+              stdio: 'null',
+              pass: [{ fd: readEnd, as: 3 }],
+            },
+          ),
         );
         const alive = processes.listChildren().filter(({ state }) => state !== 'Z').length;
         fs.closeSync(readEnd);
@@ -25,7 +29,9 @@ describe('many at once', () => {
         const statuses = await Promise.all(children.map((child) => child.exited));
         return {
           alive,
-          wrong: statuses.filter(({ code, signal, lost }, index) => code !== index % 251 || signal || lost).length,
+          wrong: statuses.filter(
+            ({ code, signal, lost }, index) => code !== index % 251 || signal || lost,
+          ).length,
           agree: children.every(({ exitCode }, index) => exitCode === index % 251),
           children: storm.hasChildren(),
           before,
@@ -49,7 +55,10 @@ describe('many at once', () => {
         const witness = fixture('witness');
         let wrong = 0;
         const waiting: Array<Promise<void>> = [];
-        const expectCode = (child: { once(event: 'exit', listener: (code: number | null) => void): unknown }, code: number) => {
+        const expectCode = (
+          child: { once(event: 'exit', listener: (code: number | null) => void): unknown },
+          code: number,
+        ) => {
           waiting.push(
             new Promise((resolve) =>
               child.once('exit', (seen) => {
@@ -62,7 +71,10 @@ describe('many at once', () => {
         for (let index = 0; index < 500; index++) {
           const args = (code: number) => ['--quiet', '--exit', String(code)];
           expectCode(sallyport.spawn(witness, args(index % 100), { stdio: 'null' }), index % 100);
-          expectCode(spawn(witness, args(100 + (index % 100)), { stdio: 'ignore' }), 100 + (index % 100));
+          expectCode(
+            spawn(witness, args(100 + (index % 100)), { stdio: 'ignore' }),
+            100 + (index % 100),
+          );
           // So that exits come in between.
           if (index % 25 === 0) await new Promise((resolve) => setImmediate(resolve));
         }
@@ -79,7 +91,11 @@ describe('many at once', () => {
     const seen = await inNode(async ({ sallyport, storm, processes, fixture }) => {
       const results = await Promise.all(
         Array.from({ length: 200 }, async (_, index) => {
-          const child = sallyport.spawn(fixture('witness'), ['--quiet', '--flood', String(1000 + index)]);
+          const child = sallyport.spawn(fixture('witness'), [
+            '--quiet',
+            '--flood',
+            String(1000 + index),
+          ]);
           const [out, err, status] = await Promise.all([
             child.stdout && processes.readAll(child.stdout),
             child.stderr && processes.readAll(child.stderr),
@@ -96,27 +112,29 @@ describe('many at once', () => {
 
 describe('a parent whose children are not its own business', () => {
   it.each(['before', 'after'])('SIGCHLD ignored %s the package is loaded', async (when) => {
-    const seen = await inNode(
-      async (context, when) => {
-        const { storm, fixture } = context;
-        if (when === 'after') context.sallyport.planLaunch('true');
-        storm.ignoreSigchld();
-        const { sallyport } = context;
-        const children = Array.from({ length: 50 }, (_, index) =>
-          sallyport.spawn(fixture('witness'), ['--quiet', '--exit', String(index + 1)], { stdio: 'null' }),
-        );
-        const statuses = await Promise.all(children.map((child) => child.exited));
-        return statuses.filter(({ code, lost }, index) => code !== index + 1 || lost).length;
-      },
-      when,
-    );
+    const seen = await inNode(async (context, when) => {
+      const { storm, fixture } = context;
+      if (when === 'after') context.sallyport.planLaunch('true');
+      storm.ignoreSigchld();
+      const { sallyport } = context;
+      const children = Array.from({ length: 50 }, (_, index) =>
+        sallyport.spawn(fixture('witness'), ['--quiet', '--exit', String(index + 1)], {
+          stdio: 'null',
+        }),
+      );
+      const statuses = await Promise.all(children.map((child) => child.exited));
+      return statuses.filter(({ code, lost }, index) => code !== index + 1 || lost).length;
+    }, when);
     expect(seen).toBe(0);
   });
 
   it('started with SIGCHLD ignored, as some service managers do', async () => {
     const code = await inNode(
       async ({ sallyport, fixture }) =>
-        (await sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '8'], { stdio: 'null' }).exited).code,
+        (
+          await sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '8'], { stdio: 'null' })
+            .exited
+        ).code,
       null,
       { wrap: ['sh', '-c', 'trap "" CHLD; exec "$@"', 'sh'] },
     );
@@ -127,7 +145,9 @@ describe('a parent whose children are not its own business', () => {
     const seen = await inNode(async ({ sallyport, storm, fixture }) => {
       const outcomes = [];
       for (let round = 0; round < 20; round++) {
-        const child = sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '7'], { stdio: 'null' });
+        const child = sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '7'], {
+          stdio: 'null',
+        });
         try {
           storm.reapChild(child.pid);
         } catch {
@@ -135,7 +155,9 @@ describe('a parent whose children are not its own business', () => {
         }
         outcomes.push(await child.exited);
       }
-      const next = sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '9'], { stdio: 'null' });
+      const next = sallyport.spawn(fixture('witness'), ['--quiet', '--exit', '9'], {
+        stdio: 'null',
+      });
       return { outcomes, next: (await next.exited).code };
     }, null);
     for (const { code, signal, lost } of seen.outcomes) {
@@ -179,21 +201,18 @@ describe('objects that nobody keeps', () => {
   });
 
   it('forgotten unread pipes are closed after the exit: nothing accumulates', async () => {
-    const seen = await inNode(
-      async ({ sallyport, processes, fixture }) => {
-        const launch = async () => {
-          const child = sallyport.spawn(fixture('witness'), ['--quiet', '--flood', '2000']);
-          await child.exited;
-        };
-        await launch();
-        await processes.waitFor('the first', () => processes.listDescriptors().length > 0);
-        const before = processes.listDescriptors().length;
-        for (let round = 0; round < 50; round++) await launch();
-        await processes.waitFor('the pipes', () => processes.listDescriptors().length <= before);
-        return true;
-      },
-      null,
-    );
+    const seen = await inNode(async ({ sallyport, processes, fixture }) => {
+      const launch = async () => {
+        const child = sallyport.spawn(fixture('witness'), ['--quiet', '--flood', '2000']);
+        await child.exited;
+      };
+      await launch();
+      await processes.waitFor('the first', () => processes.listDescriptors().length > 0);
+      const before = processes.listDescriptors().length;
+      for (let round = 0; round < 50; round++) await launch();
+      await processes.waitFor('the pipes', () => processes.listDescriptors().length <= before);
+      return true;
+    }, null);
     expect(seen).toBe(true);
   });
 });

@@ -38,7 +38,9 @@ describe.each(profiles)('%s', (name, wrap) => {
 
         const before = processes.countDescriptors();
         const children = Array.from({ length: 40 }, (_, index) =>
-          sallyport.spawn(fixture('witness'), ['--quiet', '--exit', String(index)], { stdio: 'null' }),
+          sallyport.spawn(fixture('witness'), ['--quiet', '--exit', String(index)], {
+            stdio: 'null',
+          }),
         );
         const statuses = await Promise.all(children.map((child) => child.exited));
         const wrong = statuses.filter(({ code, lost }, index) => code !== index || lost).length;

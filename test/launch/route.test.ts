@@ -33,7 +33,11 @@ needs('strace').describe('under strace', () => {
         launches.push(['true', [], { stdio: 'pipe' }]);
         launches.push(['true', [], { stdio: 'null', cwd: '/', session: 'group' }]);
         launches.push(['true', [], { session: 'inherit', env: 'inherit' }]);
-        launches.push(['true', [], { pass: [{ fd: storm.openInheritable('/etc/hosts', 30), as: 9 }] }]);
+        launches.push([
+          'true',
+          [],
+          { pass: [{ fd: storm.openInheritable('/etc/hosts', 30), as: 9 }] },
+        ]);
         await Promise.all(launches.map((args) => sallyport.spawn(...args).exited));
         const worker = new Worker(
           `const { workerData: { root, program } } = require('node:worker_threads');
@@ -48,7 +52,9 @@ needs('strace').describe('under strace', () => {
     const creations = readCreations(output);
     expect(creations).toHaveLength(15);
     for (const line of creations) expect(line).toMatch(/CLONE_VM\|CLONE_VFORK/);
-    const executed = [...readFileSync(output, 'utf8').matchAll(/execve\("([^"]*)"/g)].map(([, file]) => file);
+    const executed = [...readFileSync(output, 'utf8').matchAll(/execve\("([^"]*)"/g)].map(
+      ([, file]) => file,
+    );
     // Node itself first; no name is tried along a PATH.
     expect(executed).toHaveLength(16);
     for (const file of executed) expect(file).toMatch(/^\//);

@@ -5,44 +5,43 @@ import { inNode } from '../support/node-script.js';
 
 describe('Worker threads', () => {
   it('four of them and the main thread at once: each gets its own exit codes', async () => {
-    const seen = await inNode(
-      async ({ sallyport, storm, root, fixture, require }) => {
-        const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
-        const source = `
+    const seen = await inNode(async ({ sallyport, storm, root, fixture, require }) => {
+      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+      const source = `
           const { parentPort, workerData: { root, witness, first } } = require('node:worker_threads');
           const { spawn } = require(root);
           const children = Array.from({ length: 50 }, (_, index) =>
             spawn(witness, ['--quiet', '--exit', String(first + index)], { stdio: 'null' }));
           Promise.all(children.map((child) => child.exited)).then((statuses) =>
             parentPort.postMessage(statuses.filter(({ code }, index) => code !== first + index).length));`;
-        const workers = [0, 50, 100, 150].map(
-          (first) =>
-            new Promise<number>((resolve, reject) => {
-              const worker = new Worker(source, {
-                eval: true,
-                workerData: { root, witness: fixture('witness'), first },
-              });
-              let wrong = -1;
-              worker.once('message', (count: number) => (wrong = count));
-              worker.once('error', reject);
-              // A worker that ends by itself: nothing of ours keeps it.
-              worker.once('exit', () => {
-                resolve(wrong);
-              });
-            }),
-        );
-        const children = Array.from({ length: 50 }, (_, index) =>
-          sallyport.spawn(fixture('witness'), ['--quiet', '--exit', String(200 + index)], { stdio: 'null' }),
-        );
-        const statuses = await Promise.all(children.map((child) => child.exited));
-        return {
-          wrong: await Promise.all(workers),
-          own: statuses.filter(({ code }, index) => code !== 200 + index).length,
-          children: storm.hasChildren(),
-        };
-      },
-      null,
-    );
+      const workers = [0, 50, 100, 150].map(
+        (first) =>
+          new Promise<number>((resolve, reject) => {
+            const worker = new Worker(source, {
+              eval: true,
+              workerData: { root, witness: fixture('witness'), first },
+            });
+            let wrong = -1;
+            worker.once('message', (count: number) => (wrong = count));
+            worker.once('error', reject);
+            // A worker that ends by itself: nothing of ours keeps it.
+            worker.once('exit', () => {
+              resolve(wrong);
+            });
+          }),
+      );
+      const children = Array.from({ length: 50 }, (_, index) =>
+        sallyport.spawn(fixture('witness'), ['--quiet', '--exit', String(200 + index)], {
+          stdio: 'null',
+        }),
+      );
+      const statuses = await Promise.all(children.map((child) => child.exited));
+      return {
+        wrong: await Promise.all(workers),
+        own: statuses.filter(({ code }, index) => code !== 200 + index).length,
+        children: storm.hasChildren(),
+      };
+    }, null);
     expect(seen).toEqual({ wrong: [0, 0, 0, 0], own: 0, children: false });
   });
 
@@ -104,26 +103,23 @@ describe('Worker threads', () => {
   });
 
   it('terminated while children are ending, twenty times: no crash, no zombie', async () => {
-    const seen = await inNode(
-      async ({ storm, processes, root, fixture, require }) => {
-        const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
-        for (let round = 0; round < 20; round++) {
-          const worker = new Worker(
-            `const { parentPort, workerData: { root, program } } = require('node:worker_threads');
+    const seen = await inNode(async ({ storm, processes, root, fixture, require }) => {
+      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+      for (let round = 0; round < 20; round++) {
+        const worker = new Worker(
+          `const { parentPort, workerData: { root, program } } = require('node:worker_threads');
              const { spawn } = require(root);
              const launch = () => spawn(program, [], { stdio: 'null' }).on('exit', launch);
              for (let count = 0; count < 10; count++) launch();
              parentPort.postMessage('started');`,
-            { eval: true, workerData: { root, program: fixture('exit_fast') } },
-          );
-          await new Promise((resolve) => worker.once('message', resolve));
-          await worker.terminate();
-        }
-        await processes.waitFor('the reaping', () => !storm.hasChildren());
-        return true;
-      },
-      null,
-    );
+          { eval: true, workerData: { root, program: fixture('exit_fast') } },
+        );
+        await new Promise((resolve) => worker.once('message', resolve));
+        await worker.terminate();
+      }
+      await processes.waitFor('the reaping', () => !storm.hasChildren());
+      return true;
+    }, null);
     expect(seen).toBe(true);
   });
 

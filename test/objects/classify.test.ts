@@ -1,5 +1,14 @@
 // The native classifier: what a plan says each descriptor is.
-import { closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { execFileSync } from 'node:child_process';
@@ -14,7 +23,8 @@ const opened: number[] = [];
 
 function classify(fd: number): DescriptorObject {
   opened.push(fd);
-  const { object } = planLaunch('true', [], { stdio: 'null', pass: [{ fd, as: 3 }] }).descriptors[3] ?? {};
+  const { object } =
+    planLaunch('true', [], { stdio: 'null', pass: [{ fd, as: 3 }] }).descriptors[3] ?? {};
   if (!object) throw new Error('the plan names no object');
   return object;
 }
@@ -30,15 +40,22 @@ describe('kind and access', () => {
   });
 
   const open = (name: string, flags: number) => () => openSync(path.resolve(scratch, name), flags);
-  const make = (kind: Parameters<typeof storm.makeInheritable>[0], index = 0) => () =>
-    storm.makeInheritable(kind)[index] ?? -1;
+  const make =
+    (kind: Parameters<typeof storm.makeInheritable>[0], index = 0) =>
+    () =>
+      storm.makeInheritable(kind)[index] ?? -1;
   const { O_RDONLY, O_WRONLY, O_RDWR, O_DIRECTORY, O_NONBLOCK } = constants;
 
   it.each<[string, () => number, string, string]>([
     ['a file', open('file', O_RDONLY), 'file', 'read'],
     ['a file to write', open('file', O_WRONLY), 'file', 'write'],
     ['a file for both', open('file', O_RDWR), 'file', 'both'],
-    ['an O_PATH descriptor', () => storm.openInheritable(path.join(scratch, 'file'), 0, 'none'), 'file', 'none'],
+    [
+      'an O_PATH descriptor',
+      () => storm.openInheritable(path.join(scratch, 'file'), 0, 'none'),
+      'file',
+      'none',
+    ],
     ['a directory', open('.', O_RDONLY | O_DIRECTORY), 'directory', 'read'],
     ['/dev/null', open('/dev/null', O_RDWR), 'char-device', 'both'],
     ['a terminal', open('/dev/ptmx', O_RDWR), 'tty', 'both'],
@@ -107,7 +124,10 @@ describe('sockets', () => {
     await new Promise<void>((resolve) => server.listen(listenAt, resolve));
     const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
     const { object } = planLaunch('true', [], { pass: [{ fd, as: 3 }] }).descriptors[3] ?? {};
-    expect(object).toMatchObject({ kind: 'listener', socket: { family: 1, listening: true, local } });
+    expect(object).toMatchObject({
+      kind: 'listener',
+      socket: { family: 1, listening: true, local },
+    });
     await new Promise((resolve) => server.close(resolve));
   });
 

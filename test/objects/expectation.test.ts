@@ -1,7 +1,11 @@
 // What a caller expects of a descriptor, against what it really is.
 import { describe, expect, it } from 'vitest';
 
-import { requireExpected, takeExpectation, type Expectation } from '../../src/objects/expectation.js';
+import {
+  requireExpected,
+  takeExpectation,
+  type Expectation,
+} from '../../src/objects/expectation.js';
 import { EXPECTED_KINDS, isExpectedKind, OBJECT_KINDS } from '../../src/objects/kind.js';
 import { phraseObject, type DescriptorObject } from '../../src/objects/object.js';
 import { thrown } from '../support/errors.js';
@@ -34,7 +38,10 @@ describe('kinds', () => {
 
   it('pipe covers FIFOs, char-device covers terminals, a listener is no socket, other is the rest', () => {
     expect(OBJECT_KINDS.filter((kind) => isExpectedKind(kind, 'pipe'))).toEqual(['pipe', 'fifo']);
-    expect(OBJECT_KINDS.filter((kind) => isExpectedKind(kind, 'char-device'))).toEqual(['char-device', 'tty']);
+    expect(OBJECT_KINDS.filter((kind) => isExpectedKind(kind, 'char-device'))).toEqual([
+      'char-device',
+      'tty',
+    ]);
     expect(isExpectedKind('listener', 'socket')).toBe(false);
     expect(isExpectedKind('socket', 'listener')).toBe(false);
     for (const kind of ['epoll', 'eventfd', 'pidfd', 'block-device', 'inotify', 'other'] as const) {
@@ -89,9 +96,11 @@ describe('requireExpected', () => {
 describe('takeExpectation', () => {
   it('takes own properties only', () => {
     const inherited = Object.create({ kind: 'file', access: 'read' }) as object;
-    expect(thrown(() => {
-      takeExpectation(inherited, 'expect');
-    })).toBeInstanceOf(TypeError);
+    expect(
+      thrown(() => {
+        takeExpectation(inherited, 'expect');
+      }),
+    ).toBeInstanceOf(TypeError);
   });
 });
 

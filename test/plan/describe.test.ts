@@ -75,7 +75,10 @@ describe('planDigest', () => {
   it('is the same for the same child', () => {
     expect(planDigest(plan())).toBe(planDigest(plan()));
     expect(planDigest(plan())).toMatch(/^sha256:[0-9a-f]{64}$/);
-    const [ab, ba] = [{ A: '1', B: '2' }, { B: '2', A: '1' }].map((env) => planLaunch('sh', [], { env }));
+    const [ab, ba] = [
+      { A: '1', B: '2' },
+      { B: '2', A: '1' },
+    ].map((env) => planLaunch('sh', [], { env }));
     expect(ab && ba && planDigest(ab) === planDigest(ba)).toBe(true);
   });
 
@@ -98,10 +101,9 @@ describe('planDigest', () => {
   });
 
   it('joins no two fields: where one ends and the next begins counts', () => {
-    const [a, b] = [
-      ['a', 'b'],
-      ['a,b'],
-    ].map((args) => planDigest(planLaunch('sh', args, { env: {}, cwd: '/' })));
+    const [a, b] = [['a', 'b'], ['a,b']].map((args) =>
+      planDigest(planLaunch('sh', args, { env: {}, cwd: '/' })),
+    );
     expect(a).not.toBe(b);
     const [c, d] = [{ A: '1', B: '2' }, { A: '1B=2' }].map((env) =>
       planDigest(planLaunch('sh', [], { env, cwd: '/' })),

@@ -10,7 +10,8 @@ const limit = () => 1024;
 /** target ← source, or the channel's name. */
 const table = (stdio: unknown, pass?: unknown) =>
   buildTable(stdio, pass, limit).map(
-    ({ target, channel, source }) => `${String(target)}←${source === null ? channel : String(source)}`,
+    ({ target, channel, source }) =>
+      `${String(target)}←${source === null ? channel : String(source)}`,
   );
 
 describe('stdio', () => {
@@ -24,9 +25,18 @@ describe('stdio', () => {
     [0, ['0←0', '1←0', '2←0']],
     [[], ['0←null', '1←pipe', '2←pipe']],
     [['pipe'], ['0←pipe', '1←pipe', '2←pipe']],
-    [[undefined, null, 5], ['0←null', '1←pipe', '2←5']],
-    [[1, 0, 'inherit'], ['0←1', '1←0', '2←2']],
-    [['null', 9, 9], ['0←null', '1←9', '2←9']],
+    [
+      [undefined, null, 5],
+      ['0←null', '1←pipe', '2←5'],
+    ],
+    [
+      [1, 0, 'inherit'],
+      ['0←1', '1←0', '2←2'],
+    ],
+    [
+      ['null', 9, 9],
+      ['0←null', '1←9', '2←9'],
+    ],
   ])('%j', (stdio, expected) => {
     expect(table(stdio)).toEqual(expected);
   });
@@ -119,9 +129,12 @@ describe('pass', () => {
   });
 
   it('what a prototype holds is no part of an entry', () => {
-    const entry = Object.assign(Object.create({ as: 77, expect: { kind: 'file', access: 'read' } }) as object, {
-      fd: 5,
-    });
+    const entry = Object.assign(
+      Object.create({ as: 77, expect: { kind: 'file', access: 'read' } }) as object,
+      {
+        fd: 5,
+      },
+    );
     expect(buildTable('null', [entry], limit).at(-1)).toEqual({
       target: 5,
       channel: 'descriptor',
@@ -143,10 +156,13 @@ describe('resolveTable', () => {
 
   it('joins each source with its object, and is frozen', () => {
     const asked: number[] = [];
-    const resolved = resolveTable(buildTable(['null', 'pipe', 9], [{ fd: 8, as: 5 }], limit), (source) => {
-      asked.push(source);
-      return object;
-    });
+    const resolved = resolveTable(
+      buildTable(['null', 'pipe', 9], [{ fd: 8, as: 5 }], limit),
+      (source) => {
+        asked.push(source);
+        return object;
+      },
+    );
     expect(asked).toEqual([9, 8]);
     expect(resolved).toEqual([
       { target: 0, channel: 'null', source: null, object: null },

@@ -31,7 +31,13 @@ describe('createEnvironment', () => {
       allow: ['CI', 'API_TOKE', 'api_token', 'ABSENT'],
       set: { LANG: 'de', PATH: '/opt/bin', NEW: '' },
     });
-    expect(plain(variables)).toEqual({ PATH: '/opt/bin', LANG: 'de', TERM: 'dumb', CI: 'true', NEW: '' });
+    expect(plain(variables)).toEqual({
+      PATH: '/opt/bin',
+      LANG: 'de',
+      TERM: 'dumb',
+      CI: 'true',
+      NEW: '',
+    });
   });
 
   it('is pure and frozen', () => {

@@ -11,8 +11,10 @@ const scratch = realpathSync(makeScratch());
 const at = (...parts: string[]) => path.join(scratch, ...parts);
 const before = process.env['PATH'];
 
-const executable = (file: string, options?: SpawnOptions) => planLaunch(file, [], options).executable;
-const failure = (file: string, options?: SpawnOptions) => thrown(() => planLaunch(file, [], options));
+const executable = (file: string, options?: SpawnOptions) =>
+  planLaunch(file, [], options).executable;
+const failure = (file: string, options?: SpawnOptions) =>
+  thrown(() => planLaunch(file, [], options));
 
 function makeProgram(file: string, mode = 0o755): void {
   mkdirSync(path.dirname(file), { recursive: true });
@@ -54,7 +56,9 @@ describe('a path', () => {
   });
 
   it("'..' is the kernel's: after a symbolic link it is the parent of where that leads", () => {
-    expect(realpathSync.native(executable('elsewhere/../tool', { cwd: at('second') }))).toBe(at('first/tool'));
+    expect(realpathSync.native(executable('elsewhere/../tool', { cwd: at('second') }))).toBe(
+      at('first/tool'),
+    );
   });
 });
 
@@ -87,8 +91,12 @@ describe('a name', () => {
 
   it('empty and relative entries are skipped: never the working directory', () => {
     for (const entries of ['', '.', ':', `::${at('nowhere')}`, 'first', './first', '../x:first:']) {
-      expect(failure('here', { cwd: scratch, env: { PATH: entries } })).toMatchObject({ code: 'ENOENT' });
-      expect(failure('tool', { cwd: scratch, env: { PATH: entries } })).toMatchObject({ code: 'ENOENT' });
+      expect(failure('here', { cwd: scratch, env: { PATH: entries } })).toMatchObject({
+        code: 'ENOENT',
+      });
+      expect(failure('tool', { cwd: scratch, env: { PATH: entries } })).toMatchObject({
+        code: 'ENOENT',
+      });
     }
     const env = { PATH: `:.:first:${at('second')}` };
     expect(executable('tool', { cwd: scratch, env })).toBe(at('second/tool'));
@@ -118,14 +126,24 @@ describe('what is said', () => {
 
   it('found nowhere', () => {
     const error = failure('no-such-program');
-    expect(error).toMatchObject({ code: 'ENOENT', errno: -2, stage: 'lookup', path: 'no-such-program' });
+    expect(error).toMatchObject({
+      code: 'ENOENT',
+      errno: -2,
+      stage: 'lookup',
+      path: 'no-such-program',
+    });
     expect(error.message).toMatch(/^spawn no-such-program ENOENT: /);
     expect(error.message).not.toContain(before);
   });
 
   it('a directory', () => {
     const error = failure(at('folder'));
-    expect(error).toMatchObject({ code: 'EACCES', errno: -13, stage: 'lookup', stagePath: at('folder') });
+    expect(error).toMatchObject({
+      code: 'EACCES',
+      errno: -13,
+      stage: 'lookup',
+      stagePath: at('folder'),
+    });
     expect(error.message).toContain('directory');
   });
 

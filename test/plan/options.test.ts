@@ -46,7 +46,11 @@ describe('types', () => {
     ['argv0 that is no string', ['true', [], { argv0: [secret] }], 'argv0'],
     ['session', ['true', [], { session: 'own' }], 'session'],
     ['foreground without a group', ['true', [], { foreground: 0 }], 'foreground'],
-    ['foreground not in the table', ['true', [], { session: 'group', foreground: 9 }], 'foreground'],
+    [
+      'foreground not in the table',
+      ['true', [], { session: 'group', foreground: 9 }],
+      'foreground',
+    ],
   ])('refuses %s', (_, args, says) => {
     const error = thrown(() => plan(...args));
     expect(error.code).toMatch(/^ERR_SALLYPORT_/);

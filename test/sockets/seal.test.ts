@@ -7,55 +7,55 @@ import { inNode } from '../support/node-script.js';
 
 /** Opens one of each beyond gaps, seals, and looks with a plain spawn before and after. */
 const seal = (kinds?: 'sockets' | 'all') =>
-  inNode(
-    ({ sallyport, storm, fixture, require }, kinds) => {
-      const { spawnSync } = require('node:child_process') as typeof import('node:child_process');
-      const sockets = [
-        storm.listenInheritable(40).fd,
-        ...storm.makeInheritable('socketpair', 100),
-        ...storm.makeInheritable('udp', 900),
-      ];
-      const others = [
-        storm.openInheritable('/etc/hosts', 30),
-        storm.openInheritable('/etc', 60),
-        ...storm.makeInheritable('pipe', 300),
-        ...storm.makeInheritable('memfd', 500),
-        ...storm.makeInheritable('epoll', 700),
-      ];
-      const already = storm.openInheritable('/etc/hosts', 35);
-      storm.setCloexec(already, true);
-      const held = () => {
-        const child = spawnSync(fixture('witness'), [], { stdio: ['ignore', 'pipe', 'ignore'] });
-        const report = JSON.parse(String(child.stdout)) as { descriptors: Array<{ fd: number }> };
-        return report.descriptors.map(({ fd }) => fd);
-      };
-      const standard = () => [0, 1, 2].map((fd) => storm.isCloexec(fd)).join();
-      const standardBefore = standard();
-      const before = held();
-      const sealed = sallyport.sealDescriptors(kinds === null ? undefined : { kinds });
-      const after = held();
-      const again = sallyport.sealDescriptors(kinds === null ? undefined : { kinds });
-      const untouched = standard() === standardBefore;
-      return { sockets, others, already, before, sealed, after, again, untouched };
-    },
-    kinds ?? null,
-  );
+  inNode(({ sallyport, storm, fixture, require }, kinds) => {
+    const { spawnSync } = require('node:child_process') as typeof import('node:child_process');
+    const sockets = [
+      storm.listenInheritable(40).fd,
+      ...storm.makeInheritable('socketpair', 100),
+      ...storm.makeInheritable('udp', 900),
+    ];
+    const others = [
+      storm.openInheritable('/etc/hosts', 30),
+      storm.openInheritable('/etc', 60),
+      ...storm.makeInheritable('pipe', 300),
+      ...storm.makeInheritable('memfd', 500),
+      ...storm.makeInheritable('epoll', 700),
+    ];
+    const already = storm.openInheritable('/etc/hosts', 35);
+    storm.setCloexec(already, true);
+    const held = () => {
+      const child = spawnSync(fixture('witness'), [], { stdio: ['ignore', 'pipe', 'ignore'] });
+      const report = JSON.parse(String(child.stdout)) as { descriptors: Array<{ fd: number }> };
+      return report.descriptors.map(({ fd }) => fd);
+    };
+    const standard = () => [0, 1, 2].map((fd) => storm.isCloexec(fd)).join();
+    const standardBefore = standard();
+    const before = held();
+    const sealed = sallyport.sealDescriptors(kinds === null ? undefined : { kinds });
+    const after = held();
+    const again = sallyport.sealDescriptors(kinds === null ? undefined : { kinds });
+    const untouched = standard() === standardBefore;
+    return { sockets, others, already, before, sealed, after, again, untouched };
+  }, kinds ?? null);
 
 describe('sealDescriptors', () => {
-  it.each([undefined, 'sockets'] as const)('kinds: %s seals sockets past every gap', async (kinds) => {
-    const seen = await seal(kinds);
-    // The control: a plain spawn hands all of them over.
-    expect(seen.before).toEqual(expect.arrayContaining([...seen.sockets, ...seen.others]));
-    const fds = seen.sealed.map(({ fd }) => fd);
-    // Beside ours there may be what whoever started us left open.
-    expect(fds).toEqual(expect.arrayContaining(seen.sockets));
-    expect(fds).toEqual([...fds].sort((left, right) => left - right));
-    expect(seen.sealed.every(({ kind }) => kind === 'socket' || kind === 'listener')).toBe(true);
-    expect(seen.after.filter((fd) => seen.sockets.includes(fd))).toEqual([]);
-    expect(seen.after).toEqual(expect.arrayContaining(seen.others));
-    expect(seen.again).toEqual([]);
-    expect(seen.untouched).toBe(true);
-  });
+  it.each([undefined, 'sockets'] as const)(
+    'kinds: %s seals sockets past every gap',
+    async (kinds) => {
+      const seen = await seal(kinds);
+      // The control: a plain spawn hands all of them over.
+      expect(seen.before).toEqual(expect.arrayContaining([...seen.sockets, ...seen.others]));
+      const fds = seen.sealed.map(({ fd }) => fd);
+      // Beside ours there may be what whoever started us left open.
+      expect(fds).toEqual(expect.arrayContaining(seen.sockets));
+      expect(fds).toEqual([...fds].sort((left, right) => left - right));
+      expect(seen.sealed.every(({ kind }) => kind === 'socket' || kind === 'listener')).toBe(true);
+      expect(seen.after.filter((fd) => seen.sockets.includes(fd))).toEqual([]);
+      expect(seen.after).toEqual(expect.arrayContaining(seen.others));
+      expect(seen.again).toEqual([]);
+      expect(seen.untouched).toBe(true);
+    },
+  );
 
   it("kinds: 'all' leaves 0, 1, 2 and nothing else", async () => {
     const seen = await seal('all');
@@ -72,7 +72,14 @@ describe('sealDescriptors', () => {
     const { sealed, sockets, others } = await seal('all');
     const kindOf = Object.fromEntries(sealed.map(({ fd, kind }) => [fd, kind]));
     expect(sockets.map((fd) => kindOf[fd])).toEqual(['listener', 'socket', 'socket', 'socket']);
-    expect(others.map((fd) => kindOf[fd])).toEqual(['file', 'directory', 'pipe', 'pipe', 'memfd', 'epoll']);
+    expect(others.map((fd) => kindOf[fd])).toEqual([
+      'file',
+      'directory',
+      'pipe',
+      'pipe',
+      'memfd',
+      'epoll',
+    ]);
     const file = sealed.find(({ fd }) => fd === others[0]);
     expect(file).toMatchObject({ target: '/etc/hosts', access: 'read' });
     expect(JSON.parse(JSON.stringify(sealed))).toEqual(sealed);

@@ -12,7 +12,8 @@ export const fixtures = path.join(root, 'test/fixtures');
 
 export const fixture = (name: string): string => path.join(fixtures, 'build', name);
 
-export const loadStorm = (): Storm => createRequire(import.meta.url)(fixture('storm.node')) as Storm;
+export const loadStorm = (): Storm =>
+  createRequire(import.meta.url)(fixture('storm.node')) as Storm;
 
 const scratches: string[] = [];
 

@@ -66,7 +66,10 @@ function readEnvironment(pid) {
 function readStatus(pid = 'self') {
   const lines = fs.readFileSync(`/proc/${pid}/status`, 'latin1').trimEnd().split('\n');
   return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+    lines.map((line) => [
+      line.slice(0, line.indexOf(':')),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
   );
 }
 

@@ -20,7 +20,10 @@ const probes = {
 /** Whether an aborted program leaves a core file in its directory, core(5). */
 function makesCore(): boolean {
   const directory = mkdtempSync(path.join(tmpdir(), 'sallyport-core-'));
-  spawnSync('sh', ['-c', 'ulimit -c unlimited && kill -ABRT $$'], { cwd: directory, stdio: 'ignore' });
+  spawnSync('sh', ['-c', 'ulimit -c unlimited && kill -ABRT $$'], {
+    cwd: directory,
+    stdio: 'ignore',
+  });
   const made = readdirSync(directory).length > 0;
   rmSync(directory, { recursive: true });
   return made;
