@@ -56,6 +56,7 @@ describe('createEnvironment', () => {
   });
 
   it.each([
+    ['a name beside allow and set', { FOO: secret }, 'FOO'],
     ['an empty name', { allow: [''] }, 'allow[0]'],
     ["a name with '='", { allow: ['CI', `A=${secret}`] }, 'allow[1]'],
     ['a name with NUL', { allow: [`A\0${secret}`] }, 'allow[0]'],

@@ -76,10 +76,10 @@ describe('types', () => {
     }
   });
 
-  it('undefined means left out, for every option', () => {
+  it.each([undefined, null])('%s means left out, for every option', (absent) => {
     const names = ['stdio', 'pass', 'env', 'cwd', 'argv0', 'session', 'foreground'];
-    const options = Object.fromEntries(names.map((name) => [name, undefined]));
-    expect(plan('true', undefined, options)).toEqual(plan('true'));
+    const options = Object.fromEntries(names.map((name) => [name, absent]));
+    expect(plan('true', absent, options)).toEqual(plan('true'));
   });
 });
 

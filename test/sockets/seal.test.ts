@@ -98,6 +98,12 @@ describe('sealDescriptors', () => {
     expect(code).toBe(0);
   });
 
+  it('refuses an option it does not have', () => {
+    expect(thrown(() => sealDescriptors({ kind: 'all' } as never))).toMatchObject({
+      code: 'ERR_SALLYPORT_UNKNOWN_OPTION',
+    });
+  });
+
   it.each([['files'], [{}], [1]])('refuses kinds: %s', (kinds) => {
     const error = thrown(() => sealDescriptors({ kinds: kinds as never }));
     expect(error).toBeInstanceOf(TypeError);
