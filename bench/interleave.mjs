@@ -37,6 +37,11 @@ export async function askEach(entries, ask) {
   return answers;
 }
 
+/** Asks all at once: for what is not measured. */
+export async function askTogether(entries, ask) {
+  await Promise.all(entries.map((entry) => askEach([entry], ask)));
+}
+
 /** Map of entry to its answers, one per round. */
 export async function interleave(entries, rounds, ask) {
   const answers = new Map(entries.map((entry) => [entry, []]));

@@ -7,17 +7,21 @@ import path from 'node:path';
 
 const results = path.join(import.meta.dirname, 'results');
 
-/** Of each compared metric, each subject's value divided by this row's. */
+/** Of each compared metric, each subject's value divided by this row's, where that is not nothing. */
 function ratiosOf(section, row) {
   const ratios = {};
   for (const subject of section.rows.filter((other) => other.subject)) {
-    for (const { key, compare } of section.metrics) {
-      const quotient = subject.values?.[key] / row.values?.[key];
-      if (compare && Number.isFinite(quotient)) ratios[`${subject.id} ${key}`] = quotient;
+    for (const { key, compare, digits = 0 } of section.metrics) {
+      const [ours, theirs] = [subject.values?.[key], row.values?.[key]];
+      const printsAsZero = !(theirs >= 0.5 * 10 ** -digits);
+      if (compare && ours !== undefined && !printsAsZero) {
+        ratios[`${subject.id} ${key}`] = ours / theirs;
+      }
     }
   }
   return ratios;
 }
+
 
 function formatNumber(value, digits) {
   if (value === undefined || Number.isNaN(value)) return '-';
@@ -26,6 +30,8 @@ function formatNumber(value, digits) {
     maximumFractionDigits: digits,
   });
 }
+
+const formatRatio = (ratio) => formatNumber(ratio, ratio < 0.1 ? 3 : 2);
 
 function layOut(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
@@ -51,7 +57,7 @@ function renderSection(section) {
     return [
       row.label,
       ...section.metrics.map(({ key, digits = 0 }) => formatNumber(row.values[key], digits)),
-      ...ratioColumns.map(({ id, key }) => formatNumber(ratios[`${id} ${key}`], 2)),
+      ...ratioColumns.map(({ id, key }) => formatRatio(ratios[`${id} ${key}`])),
     ];
   });
   const table = layOut([...header.slice(ratioColumns.length > 0 ? 0 : 1), ...body]);

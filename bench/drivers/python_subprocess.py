@@ -79,7 +79,7 @@ def write(pour, size):
 
 def hold_live(pour, count):
     while len(live) < int(count):
-        live.append(start_piped(pour, "wait"))
+        live.append(start_piped(pour, "in"))
     return {}
 
 

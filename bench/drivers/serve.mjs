@@ -85,7 +85,7 @@ async function answer(driver, [name, ...fields]) {
     case 'write':
       return measureWrite(driver, fields[0], numbers[1]);
     case 'live':
-      while (live.length < numbers[1]) live.push(driver.startPiped(fields[0], ['wait']));
+      while (live.length < numbers[1]) live.push(driver.startPiped(fields[0], ['in']));
       collectGarbage();
       return {};
     case 'release':

@@ -1,4 +1,4 @@
-// The other end of a pipe under test: `pour out BYTES`, `pour in` (until its end), `pour wait`.
+// The other end of a pipe under test: `pour out BYTES`, `pour in` (until its end).
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +27,5 @@ static int PourIn(void) {
 int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "out") == 0) return PourOut(atoll(argv[2]));
   if (argc == 2 && strcmp(argv[1], "in") == 0) return PourIn();
-  if (argc == 2 && strcmp(argv[1], "wait") == 0) return pause() == 0;
   return 2;
 }

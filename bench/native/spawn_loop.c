@@ -154,7 +154,7 @@ static struct PipedChild live[kMaxLive];
 static int live_count;
 
 static void Live(char* pour, int count) {
-  char* argv[] = {pour, "wait", NULL};
+  char* argv[] = {pour, "in", NULL};
   while (live_count < count && live_count < kMaxLive) live[live_count++] = StartPiped(argv);
   printf("{}\n");
 }

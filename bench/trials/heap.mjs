@@ -5,51 +5,51 @@ import { runLevels } from './levels.mjs';
 export const title = 'time blocked with 0, 1 and 4 GiB of Buffers or of JS objects';
 
 const GIBIBYTE = 2 ** 30;
-// What a driver's own process takes beside its ballast, collections included.
-const OVERHEAD = 0.35;
+// What a process takes per byte of ballast: a collector needs room to move objects.
+const COST = { buffers: 1.05, objects: 1.35 };
 
-/** The drivers, in order, whose ballast fits in the memory that is free now. */
-function takeWhatFits(drivers, gibibytes) {
-  const each = gibibytes * GIBIBYTE * (1 + OVERHEAD);
-  const count = Math.max(0, Math.floor((availableMemory() * 0.9) / each));
-  const fitting = drivers.slice(0, count);
-  const left = drivers.slice(count);
-  return { fitting, left };
-}
-
-/** First those that matter most when memory is short. */
-function byImportance(drivers) {
-  const order = ['node', 'bun', 'c', 'python', 'node26', 'node24', 'node22', 'deno'];
-  const rank = ({ id, subject }) => (subject ? -1 : order.indexOf(id));
-  return [...drivers].sort((a, b) => rank(a) - rank(b));
+/**
+ * The drivers in groups whose ballast fits in the memory that is free now. The subjects are in each:
+ * a ratio comes from one run.
+ */
+function groupByMemory(drivers, bytesEach) {
+  const subjects = drivers.filter(({ subject }) => subject);
+  const peers = drivers.filter(({ subject }) => !subject);
+  const room = Math.floor((availableMemory() * 0.9) / bytesEach) - subjects.length;
+  if (room < 1) return [];
+  const groups = [];
+  for (let i = 0; i < peers.length; i += room) {
+    const taken = peers.slice(i, i + room);
+    groups.push(drivers.filter((driver) => driver.subject || taken.includes(driver)));
+  }
+  return groups.length > 0 ? groups : [subjects];
 }
 
 export async function run({ drivers, targets, quick }) {
-  const file = targets.exit_fast ?? '/bin/true';
   const starting = drivers.filter(({ wrapsChildProcess }) => !wrapsChildProcess);
-  const sizes = quick ? [1] : [1, 4];
+  const able = {
+    buffers: starting,
+    objects: starting.filter(({ family }) => family === 'javascript'),
+  };
   const sections = [];
-  for (const gibibytes of sizes) {
+  for (const gibibytes of quick ? [1] : [1, 4]) {
     for (const kind of ['buffers', 'objects']) {
-      const able =
-        kind === 'objects' ? starting.filter(({ family }) => family === 'javascript') : starting;
-      const { fitting, left } = takeWhatFits(byImportance(able), gibibytes);
-      if (fitting.length === 0) continue;
-      const section = await runLevels({
-        drivers: able.filter((driver) => fitting.includes(driver)),
-        file,
-        rounds: quick ? 4 : 10,
-        batch: gibibytes === 1 ? 10 : 4,
-        levels: [0, gibibytes],
-        nameLevel: (level) => (level === 0 ? 'empty' : `${level} GiB`),
-        load: (driver, level) => driver.request(kind, level * 1024),
-        title: `${gibibytes} GiB of ${kind === 'buffers' ? 'Buffers (or malloc)' : 'JS objects'}`,
-      });
-      if (left.length > 0) {
-        const ids = left.map(({ id }) => id).join(', ');
-        section.note = `not enough free memory to run beside these: ${ids}`;
+      const title = `${gibibytes} GiB of ${kind === 'buffers' ? 'Buffers (or malloc)' : 'JS objects'}`;
+      const groups = groupByMemory(able[kind], gibibytes * GIBIBYTE * COST[kind]);
+      if (groups.length === 0) console.log(`\n${title}: left out, not enough free memory`);
+      for (const group of groups) {
+        const section = await runLevels({
+          drivers: group,
+          file: targets.exit_fast ?? '/bin/true',
+          rounds: quick ? 4 : 10,
+          batch: gibibytes === 1 ? 10 : 4,
+          levels: [0, gibibytes],
+          nameLevel: (level) => (level === 0 ? 'empty' : `${level} GiB`),
+          load: (driver, level) => driver.request(kind, level * 1024),
+          title,
+        });
+        sections.push(section);
       }
-      sections.push(section);
     }
   }
   return sections;

@@ -1,5 +1,5 @@
 // Time blocked in the call at several levels of a load that the parent carries, side by side.
-import { askEach, interleave, withDrivers } from '../interleave.mjs';
+import { askEach, askTogether, interleave, withDrivers } from '../interleave.mjs';
 import { median } from '../statistics.mjs';
 import { microseconds, pool } from './rows.mjs';
 
@@ -12,7 +12,7 @@ export async function runLevels({ drivers, file, rounds, batch, levels, nameLeve
     levels.map((level) => ({ ...definition, level })),
   );
   return withDrivers(definitions, async (entries) => {
-    await askEach(entries, (driver, { definition }) => load(driver, definition.level));
+    await askTogether(entries, (driver, { definition }) => load(driver, definition.level));
     await askEach(entries, (driver) => driver.request('calls', file, 3));
     const answers = await interleave(entries, rounds, (driver) =>
       driver.request('calls', file, batch),
