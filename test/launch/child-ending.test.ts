@@ -93,9 +93,10 @@ describe('killGroup', () => {
       stdio: ['null', 'pipe', 'null'],
     });
     if (child.stdout) await once(child.stdout, 'data');
+    const closed = once(child, 'close');
     expect(child.killGroup('SIGKILL')).toBe(true);
     expect((await child.exited).signal).toBe('SIGKILL');
-    await once(child, 'close');
+    await closed;
   });
 
   it("is refused where the child leads no group: it would be the parent's", async () => {

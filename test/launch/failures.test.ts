@@ -152,7 +152,9 @@ describe('lookup', () => {
           await attempt('closed entry passed over', 'true', {
             PATH: `${scratch}/closed:/usr/bin:/bin`,
           });
-          return outcome;
+          // So that it can be removed.
+        fs.chmodSync(`${scratch}/closed`, 0o700);
+        return outcome;
         },
         null,
         { unprivileged: true },
