@@ -39,7 +39,7 @@ bool IsControllingTerminal(int fd) {
 
 Result<pid_t> ForegroundGroup(int fd) {
   const pid_t group = tcgetpgrp(fd);
-  if (group < 0) return SysError{"session", errno, ""};
+  if (group < 0) return SysError{"terminal", errno, ""};
   return group;
 }
 
@@ -50,7 +50,7 @@ int SetForegroundGroup(int fd, pid_t group) {
 
 Result<termios> SaveTerminalModes(int fd) {
   termios modes;
-  if (tcgetattr(fd, &modes) != 0) return SysError{"session", errno, ""};
+  if (tcgetattr(fd, &modes) != 0) return SysError{"terminal", errno, ""};
   return modes;
 }
 

@@ -28,15 +28,15 @@ function isSallyportError(error: unknown): error is SallyportError {
 }
 
 function fromLibrary(error: SallyportError): Failure {
-  const { message, stage, code, stagePath, path } = error;
+  const { message, stage, code } = error;
   if (stage === 'lookup' && code === 'ENOENT') {
-    return { sentence: `${message}; --env PATH gives it yours`, exitCode: EXIT.notFound };
+    // The library speaks of options of its own.
+    const advice = message.includes("own PATH") ? ': write --env PATH' : '';
+    return { sentence: message + advice, exitCode: EXIT.notFound };
   }
-  if (stage === 'lookup') return { sentence: message, exitCode: EXIT.notExecutable };
-  if (stage !== 'exec') return { sentence: message, exitCode: EXIT.failed };
-  // The program was there at the lookup: gone since, or ENOENT speaks of a script's interpreter.
-  const gone = code === 'ENOENT' && stagePath === path;
-  return { sentence: message, exitCode: gone ? EXIT.notFound : EXIT.notExecutable };
+  // Exec: it is there and cannot be executed. That a script's interpreter is missing counts as such.
+  const exitCode = stage === 'lookup' || stage === 'exec' ? EXIT.notExecutable : EXIT.failed;
+  return { sentence: message, exitCode };
 }
 
 // commander's own messages repeat what was written after `=`, which may be a secret.
@@ -53,12 +53,14 @@ function usageSentence(error: CommanderError): string {
     case 'commander.unknownCommand': {
       const word = /'([^']*)'/.exec(message)?.[1] ?? '';
       const name = /^[\w.+/-]{1,64}$/.test(word) ? word : '…';
-      return `unknown command '${name}': to start a program write 'sallyport run ${name}'`;
+      return `unknown command '${name}': write 'sallyport run ${name}' to start a program, or see 'sallyport --help'`;
     }
     case 'commander.missingArgument':
       return "no command given: write 'sallyport run [options] command [args…]'";
     case 'commander.optionMissingArgument':
       return `${message}: give it a value`;
+    case 'commander.help':
+      return "no command: see 'sallyport --help'";
     default:
       return `${message}: see 'sallyport --help'`;
   }

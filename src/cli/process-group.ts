@@ -24,8 +24,7 @@ export function isGroupOrphaned(group: number): boolean {
   return !processes.some((member) => {
     if (member.group !== group || !isAlive(member)) return false;
     const parent = byPid.get(member.parent);
-    // 1 never continues anybody.
-    return parent !== undefined && parent.pid !== 1 && parent.group !== group && parent.session === member.session;
+    return parent !== undefined && parent.group !== group && parent.session === member.session;
   });
 }
 

@@ -5,8 +5,8 @@ import { belongsToNode } from './inherited.js';
 
 /** As commander gives them. */
 export interface RunFlags {
-  pass: string[];
-  env: string[];
+  pass?: string[];
+  env?: string[];
   cwd?: string;
   session?: string;
   explain?: boolean;
@@ -25,7 +25,7 @@ export function parseSession(session: string | undefined): SpawnOptions['session
 }
 
 /** `N` or `N=M`: our number, and its number in the child. */
-export function parsePass(written: readonly string[]): PassEntry[] {
+export function parsePass(written: readonly string[] = []): PassEntry[] {
   return written.map((text) => {
     const match = /^(\d{1,9})(?:=(\d{1,9}))?$/.exec(text);
     if (match === null) {
@@ -46,19 +46,21 @@ export function parsePass(written: readonly string[]): PassEntry[] {
  * that the caller names and does not have is an error: without it the program would fail later, or
  * do something else.
  */
-export function parseVariables(written: readonly string[], ours: NodeJS.ProcessEnv): Variables {
+export function parseVariables(written: readonly string[] = [], ours: NodeJS.ProcessEnv): Variables {
   const values = new Map<string, string | null>();
-  for (const text of written) {
+  written.forEach((text, index) => {
     const equals = text.indexOf('=');
     const name = equals === -1 ? text : text.slice(0, equals);
     if (name === '') throw new UsageError('--env: no name: write --env NAME or --env NAME=VALUE');
     if (equals === -1 && !Object.hasOwn(ours, name)) {
+      // Who forgot `NAME=` wrote a value: only what looks like a name is repeated.
+      const [what, again] = /^[A-Z_][A-Z0-9_]*$/i.test(name) ? [name, name] : [`number ${index + 1}`, 'NAME'];
       throw new UsageError(
-        `--env ${name}: not set here: set it, leave it out, or write --env ${name}=VALUE (also empty)`,
+        `--env ${what}: no such variable here: set it, leave it out, or write --env ${again}=VALUE`,
       );
     }
     values.set(name, equals === -1 ? null : text.slice(equals + 1));
-  }
+  });
   const allow: string[] = [];
   // Without a prototype: `__proto__` is a name like any other.
   const set = Object.create(null) as Record<string, string>;

@@ -1,0 +1,90 @@
+#!/usr/bin/env node
+// The command line: `sallyport <command>`.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { Command, CommanderError } from 'commander';
+
+import { explainFailure } from './failure.js';
+import { complain, print } from './output.js';
+import type { RunFlags } from './run-options.js';
+
+const program = new Command('sallyport')
+  .description('Starts programs with exactly the descriptors, environment and session you name.')
+  .version(readVersion(), '-V, --version', 'print the version')
+  .helpOption('-h, --help', 'print this help')
+  .helpCommand('help [command]', 'print the help of a command')
+  // What follows a command's name belongs to the command, and what follows the program's to it.
+  .enablePositionalOptions()
+  .exitOverride()
+  .configureOutput({ writeOut: print, writeErr: () => undefined, outputError: () => undefined });
+
+program
+  .command('run')
+  .summary('start a program with exactly what is named')
+  .description(
+    'Starts a program. It inherits the standard channels 0, 1 and 2, and the descriptors that --pass ' +
+      'names, and no other. Its environment is PATH=/usr/local/bin:/usr/bin:/bin; LANG, LC_ALL, TZ ' +
+      'and TERM where they are set here; and what --env names.',
+  )
+  .usage('[options] [--] <command> [args...]')
+  .argument('<command>', "a program: a path, or a name that is in the PATH of the program's environment")
+  .argument('[args...]', 'its arguments, also those that look like options')
+  .option('--pass <N[=M]>', 'also pass descriptor N, as number M (repeatable)', collect)
+  .option(
+    '--env <NAME[=VALUE]>',
+    'also pass variable NAME as it is here, or with this value, which anybody here can then see in ' +
+      'the list of processes (repeatable)',
+    collect,
+  )
+  .option('--cwd <DIR>', 'start in this directory')
+  .option('--session <new|group|inherit>', 'session of the program (default: see below)')
+  .option('--explain', 'print the launch plan and start nothing')
+  .option('--json', 'with --explain: as JSON')
+  .addHelpText(
+    'after',
+    `
+Session: on a terminal the program gets a process group of its own in this
+session, and the keyboard: prompts, ^C, ^\\ and ^Z work as without sallyport.
+Elsewhere it gets a new session. --session says otherwise; with inherit the
+program stays in the process group of the caller.
+
+Signals: INT, TERM, HUP, QUIT and WINCH are passed on to the process group of
+the program, USR1 and USR2 to the program.
+
+Exit code: that of the program, or 128+n where signal n ended it; 127 where it
+was not found, 126 where it cannot be executed, 125 where sallyport failed.
+
+Examples:
+  sallyport run --env HOME git status
+  sallyport run --pass 5 --pass 7=3 ./server 5<config.json 7<key.pem
+  sallyport run --env CI=1 --explain npm test`,
+  )
+  .passThroughOptions()
+  .action(async (file: string, args: string[], flags: RunFlags) => {
+    // Only now: `--help` needs nothing of the library.
+    const { run } = await import('./run.js');
+    process.exitCode = await run(file, args, flags);
+  });
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+function readVersion(): string {
+  const text = readFileSync(join(__dirname, '../../package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+async function main(): Promise<void> {
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return; // --help, --version
+    const { sentence, exitCode } = explainFailure(error);
+    complain(sentence);
+    process.exitCode = exitCode;
+  }
+}
+
+void main();

@@ -1,0 +1,73 @@
+// `sallyport run`: starts one program with exactly what is named, and ends as it ended.
+import { constants } from 'node:os';
+
+import {
+  createEnvironment,
+  describePlan,
+  planLaunch,
+  spawn,
+  type Child,
+  type ExitStatus,
+  type SallyportError,
+  type SpawnOptions,
+} from '../index.js';
+import { native } from '../native.js';
+import { EXIT, UsageError } from './failure.js';
+import { formatPlan } from './explain.js';
+import { prepareJob, type Job } from './job.js';
+import { complain, print } from './output.js';
+import { parsePass, parseSession, parseVariables, type RunFlags } from './run-options.js';
+import { findTerminal } from './terminal.js';
+
+/** @returns the exit code, where this process is still there to have one */
+export async function run(file: string, args: readonly string[], flags: RunFlags): Promise<number> {
+  if (flags.json === true && flags.explain !== true) {
+    throw new UsageError('--json: nothing to print: write --explain --json');
+  }
+  // Before anything else opens descriptors of its own.
+  const pass = parsePass(flags.pass);
+  const job = prepareJob(parseSession(flags.session), findTerminal());
+  const options: SpawnOptions = {
+    stdio: 'inherit',
+    pass,
+    env: createEnvironment(parseVariables(flags.env, process.env)),
+    session: job.session,
+    ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
+    ...(job.foreground === undefined ? {} : { foreground: job.foreground }),
+  };
+  if (flags.explain === true) {
+    const description = describePlan(planLaunch(file, args, options));
+    print(flags.json === true ? `${JSON.stringify(description, null, 2)}\n` : formatPlan(description));
+    return 0;
+  }
+  return await start(job, file, args, options);
+}
+
+async function start(job: Job, file: string, args: readonly string[], options: SpawnOptions): Promise<number> {
+  const child = startChild(job, file, args, options);
+  job.watch(child);
+  const status = await child.exited;
+  job.end(status);
+  if (status.lost) complain(`run: how ${file} ended is not known: something else in this process waited for it`);
+  return native().exitNow(exitCode(status));
+}
+
+function startChild(job: Job, file: string, args: readonly string[], options: SpawnOptions): Child {
+  try {
+    return spawn(file, args, options);
+  } catch (error) {
+    job.abandon();
+    const { stage, code } = error as Partial<SallyportError>;
+    if (stage !== 'terminal' || code !== 'ENOSYS') throw error;
+    // glibc before 2.35 cannot hand over the keyboard before exec: the job does it right after.
+    const { foreground: _, ...rest } = options;
+    return spawn(file, args, rest);
+  }
+}
+
+function exitCode({ code, signal }: ExitStatus): number {
+  if (code !== null) return code;
+  if (signal === null) return EXIT.failed;
+  // Realtime signals have no name of their own: SIG34.
+  return EXIT.signalBase + (constants.signals[signal] ?? Number(signal.slice(3)));
+}

@@ -1,0 +1,131 @@
+// Job control on a terminal: between the caller's shell and a child with a process group of its own.
+import { constants } from 'node:os';
+
+import type { Child } from '../launch/child.js';
+import type { ExitStatus } from '../launch/exits.js';
+import { native } from '../native.js';
+import { forwardToGroup, sendToGroup } from './forward.js';
+import type { Job } from './job.js';
+import { isGroupOrphaned, isGroupShared } from './process-group.js';
+import type { Terminal } from './terminal.js';
+
+const { SIGINT, SIGSTOP, SIGTTIN, SIGTTOU } = constants.signals;
+
+/**
+ * To its shell this process is the program: when the child stops it stops, when it is continued it
+ * continues the child, and in between it hands the keyboard (the terminal's foreground group) on.
+ */
+export class TerminalJob implements Job {
+  readonly session = 'group';
+  foreground: number | undefined;
+  readonly #terminal: Terminal;
+  readonly #ownGroup = native().processGroup();
+  #child: Child | null = null;
+  /** The child's group has the keyboard, from us. */
+  #hasGiven = false;
+  /** We were told to stop, and others of our job were told by the same hand. */
+  #isToldToStop = false;
+  /** Others of our job wanted the keyboard while the child had it, and were stopped by the kernel. */
+  #arePeersStopped = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    this.foreground = terminal.isWanted() ? terminal.fd : undefined;
+    terminal.keepModes();
+    forwardToGroup(() => this.#child);
+    process.on('SIGCHLD', () => {
+      this.#checkChild();
+    });
+    process.on('SIGCONT', () => {
+      this.#continue();
+    });
+    process.on('SIGTSTP', () => {
+      this.#passStop('SIGTSTP');
+    });
+    for (const signal of ['SIGTTIN', 'SIGTTOU'] as const) {
+      process.on(signal, () => {
+        if (this.#hasGiven) this.#arePeersStopped = true;
+        else this.#passStop(signal);
+      });
+    }
+  }
+
+  watch(child: Child): void {
+    this.#child = child;
+    this.#hasGiven = this.foreground !== undefined;
+    if (!this.#hasGiven && this.#terminal.isWanted()) this.#give(child);
+  }
+
+  abandon(): void {
+    // The foreground group is set before exec, and may be that of a child that never was.
+    if (this.foreground !== undefined) this.#terminal.take(false);
+    this.foreground = undefined;
+  }
+
+  end(status: ExitStatus): void {
+    const hadKeyboard = this.#hasGiven;
+    if (hadKeyboard) this.#terminal.take(status.signal !== null);
+    this.#hasGiven = false;
+    this.#child = null;
+    if (this.#arePeersStopped) process.kill(0, 'SIGCONT');
+    if (hadKeyboard) this.#passInterrupt(status.signal);
+  }
+
+  /**
+   * ^C and ^\ went to the child alone. Where our job is more than us (a script, make), it would have
+   * ended too: `sallyport run a; sallyport run b` must not go on to b. We end by the signal and not
+   * with a code, because that is what bash looks at.
+   */
+  #passInterrupt(signal: NodeJS.Signals | null): void {
+    if (signal !== 'SIGINT' && signal !== 'SIGQUIT') return;
+    if (!isGroupShared(this.#ownGroup)) return;
+    if (signal === 'SIGINT') native().raiseDefault(SIGINT, true);
+    else process.kill(0, signal); // Not by default here: that would leave a core of node.
+  }
+
+  #checkChild(): void {
+    if (this.#child === null) return;
+    const signal = native().peekStopped(this.#child.pid);
+    if (signal === 0) return;
+    const wantsKeyboard = signal === SIGTTIN || signal === SIGTTOU;
+    if (wantsKeyboard && !this.#hasGiven && this.#terminal.isOurs()) this.#give(this.#child);
+    if (wantsKeyboard && this.#terminal.isAt(this.#child.pid)) sendToGroup(this.#child, 'SIGCONT');
+    else this.#stop(this.#child, signal);
+  }
+
+  #stop(child: Child, signal: number): void {
+    if (this.#hasGiven) this.#terminal.take(true);
+    this.#hasGiven = false;
+    // The keyboard's ^Z and the kernel's SIGTTIN are for a whole job: the shell gets its prompt back
+    // when all of it is stopped. SIGSTOP is for one process.
+    const wholeGroup = signal !== SIGSTOP && !this.#isToldToStop;
+    this.#isToldToStop = false;
+    if (!isGroupOrphaned(this.#ownGroup)) {
+      native().raiseDefault(signal, wholeGroup);
+      return; // SIGCONT is an event of its own.
+    }
+    // Nobody is there to continue us (`docker run -it … sallyport run sh`): never stop. A reader in
+    // the background can never be given the keyboard then; the kernel ends such groups like this.
+    if (signal === SIGTTIN || signal === SIGTTOU) sendToGroup(child, 'SIGHUP');
+    this.#continue();
+  }
+
+  #continue(): void {
+    if (this.#child === null) return;
+    // Stopped by SIGSTOP we had no time to take the keyboard back; our shell took it.
+    if (this.#hasGiven && !this.#terminal.isAt(this.#child.pid)) this.#hasGiven = false;
+    if (!this.#hasGiven && this.#terminal.isWanted()) this.#give(this.#child);
+    sendToGroup(this.#child, 'SIGCONT');
+  }
+
+  #passStop(signal: NodeJS.Signals): void {
+    this.#isToldToStop = true;
+    // It may put the screen right first; we stop when it has stopped.
+    sendToGroup(this.#child, signal);
+  }
+
+  #give(child: Child): void {
+    this.#terminal.give(child.pid);
+    this.#hasGiven = true;
+  }
+}
