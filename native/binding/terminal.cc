@@ -10,8 +10,8 @@ namespace sallyport {
 
 namespace {
 
-// A terminal that refuses is a terminal that is gone, and the command line goes on without it: these
-// give null or an errno value and no failure object.
+// A terminal that refuses is a terminal that is gone, and the command line goes on without it:
+// these give null or an errno value and no failure object.
 
 int IntegerAt(const Napi::CallbackInfo& info, size_t index) {
   return info[index].As<Napi::Number>().Int32Value();
@@ -28,8 +28,7 @@ Napi::Value ForegroundGroupJs(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value SetForegroundGroupJs(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(),
-                           SetForegroundGroup(IntegerAt(info, 0), IntegerAt(info, 1)));
+  return Napi::Number::New(info.Env(), SetForegroundGroup(IntegerAt(info, 0), IntegerAt(info, 1)));
 }
 
 Napi::Value SaveTerminalModesJs(const Napi::CallbackInfo& info) {
