@@ -153,8 +153,8 @@ describe('lookup', () => {
             PATH: `${scratch}/closed:/usr/bin:/bin`,
           });
           // So that it can be removed.
-        fs.chmodSync(`${scratch}/closed`, 0o700);
-        return outcome;
+          fs.chmodSync(`${scratch}/closed`, 0o700);
+          return outcome;
         },
         null,
         { unprivileged: true },

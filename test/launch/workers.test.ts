@@ -45,6 +45,42 @@ describe('Worker threads', () => {
     expect(seen).toEqual({ wrong: [0, 0, 0, 0], own: 0, children: false });
   });
 
+  // A child between clone and exec holds copies of the pidfds of others: what the reaper forgets to
+  // take out of its epoll set before closing goes on firing, and it waits for the wrong one.
+  it('launches and exits that cross each other on four threads: nobody is forgotten', async () => {
+    const seen = await inNode(async ({ storm, root, fixture, require }) => {
+      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+      const source = `
+        const { parentPort, workerData: { root, program } } = require('node:worker_threads');
+        const { spawn } = require(root);
+        (async () => {
+          let right = 0;
+          const chain = async () => {
+            for (let count = 0; count < 100; count++)
+              right += (await spawn(program, [], { stdio: 'null' }).exited).code === 0;
+          };
+          await Promise.all([chain(), chain(), chain()]);
+          parentPort.postMessage(right);
+        })();`;
+      const counts = await Promise.all(
+        Array.from(
+          { length: 4 },
+          () =>
+            new Promise<number>((resolve, reject) => {
+              const worker = new Worker(source, {
+                eval: true,
+                workerData: { root, program: fixture('exit_fast') },
+              });
+              worker.once('message', resolve);
+              worker.once('error', reject);
+            }),
+        ),
+      );
+      return { counts, children: storm.hasChildren() };
+    }, null);
+    expect(seen).toEqual({ counts: [300, 300, 300, 300], children: false });
+  });
+
   it('pipes, kill, timeout and abort work in a Worker', async () => {
     const seen = await inNode(async ({ root, fixture, require }) => {
       const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
