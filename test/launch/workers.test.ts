@@ -56,8 +56,10 @@ describe('Worker threads', () => {
         (async () => {
           let right = 0;
           const chain = async () => {
-            for (let count = 0; count < 100; count++)
-              right += (await spawn(program, [], { stdio: 'null' }).exited).code === 0;
+            for (let count = 0; count < 100; count++) {
+              const { code } = await spawn(program, [], { stdio: 'null' }).exited;
+              if (code === 0) right += 1;
+            }
           };
           await Promise.all([chain(), chain(), chain()]);
           parentPort.postMessage(right);
