@@ -25,8 +25,7 @@ export class TerminalJob implements Job {
   #hasGiven = false;
   /** We were told to stop, and others of our job were told by the same hand. */
   #isToldToStop = false;
-  /** Others of our job wanted the keyboard while the child had it, and were stopped by the kernel. */
-  #arePeersStopped = false;
+  #isChildStopped = false;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -44,8 +43,8 @@ export class TerminalJob implements Job {
     });
     for (const signal of ['SIGTTIN', 'SIGTTOU'] as const) {
       process.on(signal, () => {
-        if (this.#hasGiven) this.#arePeersStopped = true;
-        else this.#passStop(signal);
+        // Somebody else of our job wants the keyboard while the child has it: `end` makes it good.
+        if (!this.#hasGiven) this.#passStop(signal);
       });
     }
   }
@@ -64,11 +63,13 @@ export class TerminalJob implements Job {
 
   end(status: ExitStatus): void {
     const hadKeyboard = this.#hasGiven;
-    if (hadKeyboard) this.#terminal.take(status.signal !== null);
     this.#hasGiven = false;
     this.#child = null;
-    if (this.#arePeersStopped) process.kill(0, 'SIGCONT');
-    if (hadKeyboard) this.#passInterrupt(status.signal);
+    if (!hadKeyboard) return;
+    this.#terminal.take(status.signal !== null);
+    // The kernel stopped those of our job that wanted the keyboard meanwhile.
+    process.kill(0, 'SIGCONT');
+    this.#passInterrupt(status.signal);
   }
 
   /**
@@ -94,6 +95,7 @@ export class TerminalJob implements Job {
   }
 
   #stop(child: Child, signal: number): void {
+    this.#isChildStopped = true;
     if (this.#hasGiven) this.#terminal.take(true);
     this.#hasGiven = false;
     // The keyboard's ^Z and the kernel's SIGTTIN are for a whole job: the shell gets its prompt back
@@ -115,13 +117,17 @@ export class TerminalJob implements Job {
     // Stopped by SIGSTOP we had no time to take the keyboard back; our shell took it.
     if (this.#hasGiven && !this.#terminal.isAt(this.#child.pid)) this.#hasGiven = false;
     if (!this.#hasGiven && this.#terminal.isWanted()) this.#give(this.#child);
+    this.#isChildStopped = false;
     sendToGroup(this.#child, 'SIGCONT');
   }
 
   #passStop(signal: NodeJS.Signals): void {
+    if (this.#child === null) return;
     this.#isToldToStop = true;
+    // ^Z so soon after `fg` that it cancelled the SIGCONT: the child has nothing to do any more.
+    if (this.#isChildStopped) this.#stop(this.#child, constants.signals[signal]);
     // It may put the screen right first; we stop when it has stopped.
-    sendToGroup(this.#child, signal);
+    else sendToGroup(this.#child, signal);
   }
 
   #give(child: Child): void {

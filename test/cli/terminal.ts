@@ -1,10 +1,11 @@
 // A terminal with somebody at its keyboard: sends keys, waits for what appears.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { root } from '../support/fixtures.js';
+import { readStat } from '../support/processes.js';
 
 export const cli = path.join(root, 'dist/cli/main.js');
 
@@ -132,4 +133,12 @@ export class KeyboardTerminal implements AsyncDisposable {
 
 function escape(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+/** The processes of a process group. */
+export function listGroup(pgid: number) {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => readStat(Number(pid)) ?? [])
+    .filter((stat) => stat.pgid === pgid);
 }
