@@ -11,13 +11,16 @@
       'defines': [
         'NAPI_VERSION=8',
         'NAPI_DISABLE_CPP_EXCEPTIONS',
+        # A Worker that is being terminated refuses calls; that must not end the process.
+        'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS',
         '_GNU_SOURCE',
       ],
       'cflags': ['-O2', '-fvisibility=hidden', '-Wall', '-Wextra', '-pthread'],
       'cflags!': ['-O3'],
       # Node's own flags say gnu++17 or later, and newer Nodes need later: keep whichever they say.
       'cflags_cc': ['-fvisibility-inlines-hidden'],
-      'ldflags': ['-pthread'],
+      # Node unloads the addon with the last environment that loaded it; its threads stay.
+      'ldflags': ['-pthread', '-Wl,-z,nodelete'],
     },
   ],
 }

@@ -11,11 +11,17 @@ export interface NativeFailure {
   readonly path: string;
 }
 
+// The first element of an event, native/binding/values.cc.
+export const EVENT_EXIT = 0;
+export const EVENT_LAUNCH = 1;
+export const EVENT_LAUNCH_FAILED = 2;
+
 /**
- * id, code (-1: by a signal), signal (0: none), core dumped, lost, user µs, system µs, max RSS KiB,
- * minor faults, major faults, blocks read, blocks written, voluntary and involuntary switches.
+ * A child has been reaped. code -1: by a signal; signal 0: none. usage: user µs, system µs, max RSS
+ * KiB, minor faults, major faults, blocks read, blocks written, voluntary and involuntary switches.
  */
 export type NativeExit = readonly [
+  kind: typeof EVENT_EXIT,
   id: number,
   code: number,
   signal: number,
@@ -24,7 +30,42 @@ export type NativeExit = readonly [
   ...usage: number[],
 ];
 
-// TableEntry in native/binding/launching.cc.
+/** A launch has become a child. */
+export type NativeLaunch = readonly [
+  kind: typeof EVENT_LAUNCH,
+  job: number,
+  id: number,
+  pid: number,
+  ...ours: number[],
+];
+
+/** A launch was refused, or taken back (ECANCELED). */
+export type NativeLaunchFailure = readonly [
+  kind: typeof EVENT_LAUNCH_FAILED,
+  job: number,
+  errno: number,
+  stage: string,
+  path: string,
+];
+
+export type NativeEvent = NativeExit | NativeLaunch | NativeLaunchFailure;
+
+/**
+ * Executable, arguments, environment, cwd, table, session, foreground. Lists of strings are one string
+ * in which each entry is followed by a NUL. cwd '' is this process's own. The table holds triples:
+ * target, TABLE_*, held descriptor; those descriptors belong to the addon from then on.
+ */
+export type NativeRequest = readonly [
+  executable: string,
+  argv: string,
+  environment: string,
+  cwd: string,
+  table: Int32Array,
+  session: number,
+  foreground: number,
+];
+
+// TableEntry::Kind in native/core/launch_job.h.
 export const TABLE_NULL = 0;
 export const TABLE_PIPE_TO_CHILD = 1;
 export const TABLE_PIPE_FROM_CHILD = 2;
@@ -35,10 +76,8 @@ export const SESSION_MODES = { new: 0, group: 1, inherit: 2 } as const;
 
 export interface NativeBinding {
   /** Duplicates descriptors (close-on-exec, above 2) and says what they are. */
-  holdDescriptors(
-    fds: readonly number[],
-  ): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
-  releaseDescriptors(held: readonly number[]): void;
+  holdDescriptors(fds: Int32Array): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
+  releaseDescriptors(held: Int32Array): void;
   listDescriptors(): number[] | NativeFailure;
   sealDescriptors(all: boolean): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
   /** Soft RLIMIT_NOFILE. */
@@ -47,24 +86,21 @@ export interface NativeBinding {
   probeExecutable(path: string): number;
   /** 0 or a positive errno. */
   probeDirectory(path: string): number;
-  /**
-   * Lists of strings come as one string in which each entry is followed by a NUL. `cwd` '' is this
-   * process's own. `table` holds triples: target, TABLE_*, held descriptor.
-   */
   spawn(
-    executable: string,
-    argv: string,
-    environment: string,
-    cwd: string,
-    table: readonly number[],
-    session: number,
-    foreground: number,
+    ...request: [...NativeRequest, byLane: boolean, noNewPrivileges: boolean]
   ): [id: number, pid: number, ...ours: number[]] | NativeFailure;
+  /** The outcome comes as an event that names the job. */
+  launch(...request: [...NativeRequest, noNewPrivileges: boolean]): number | NativeFailure;
+  cancelLaunch(job: number): void;
+  /** Starts the first lane. */
+  hasPrivateLanes(noNewPrivileges: boolean): boolean | NativeFailure;
+  /** Whether this C library can close exactly the other descriptors of a table that is shared. */
+  canSpawnDirect(): boolean;
   /** 0 or a positive errno. */
   signal(id: number, signal: number): number;
   /** 0 or a positive errno. */
   signalGroup(id: number, signal: number): number;
-  onExit(callback: (exits: readonly NativeExit[]) => void): void;
+  onEvents(callback: (events: readonly NativeEvent[]) => void): void;
   keepAlive(wanted: boolean): void;
 }
 
@@ -82,8 +118,8 @@ export function native(): NativeBinding {
 }
 
 /** True for a refusal, false for a result. */
-export function isFailure(value: object): value is NativeFailure {
-  return 'stage' in value;
+export function isFailure(value: unknown): value is NativeFailure {
+  return typeof value === 'object' && value !== null && 'stage' in value;
 }
 
 function load(): NativeBinding {
@@ -95,8 +131,9 @@ function load(): NativeBinding {
     const find = require('node-gyp-build') as (directory: string) => NativeBinding;
     return find(join(__dirname, '..'));
   } catch (cause) {
+    const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
     throw unsupportedPlatform(
-      'its addon could not be loaded; run `npm rebuild sallyport` with python3, make and g++ installed',
+      `its addon could not be loaded (${why}); if it was never built, run \`npm rebuild sallyport\` with python3, make and g++ installed`,
       cause,
     );
   }

@@ -14,33 +14,37 @@ namespace sallyport {
 
 namespace {
 
-// number[] -> [heldFd, object][] | failure
+// A typed array is read without a call that an environment may refuse which is being terminated.
+std::vector<int> ToNumbers(const Napi::Value& value) {
+  const Napi::Int32Array array = value.As<Napi::Int32Array>();
+  return std::vector<int>(array.Data(), array.Data() + array.ElementLength());
+}
+
+// Int32Array -> [heldFd, object][] | failure
 Napi::Value Hold(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const Napi::Array sources = info[0].As<Napi::Array>();
-  std::vector<int> numbers;
-  for (uint32_t i = 0; i < sources.Length(); ++i) {
-    numbers.push_back(sources.Get(i).As<Napi::Number>().Int32Value());
-  }
+  const std::vector<int> numbers = ToNumbers(info[0]);
   Result<std::vector<HeldDescriptor>> held = HoldDescriptors(numbers);
   if (!held.ok()) return FailureToJs(env, held.error());
   Napi::Array result = Napi::Array::New(env, held.value().size());
+  bool complete = true;
   for (uint32_t i = 0; i < held.value().size(); ++i) {
-    HeldDescriptor& descriptor = held.value()[i];
+    const HeldDescriptor& descriptor = held.value()[i];
     Napi::Array pair = Napi::Array::New(env, 2);
-    pair.Set(1u, ObjectToJs(env, descriptor.object));
-    pair.Set(0u, Napi::Number::New(env, descriptor.fd.release()));
-    result.Set(i, pair);
+    complete &= pair.Set(0u, Napi::Number::New(env, descriptor.fd.get()));
+    complete &= pair.Set(1u, ObjectToJs(env, descriptor.object));
+    complete &= result.Set(i, pair);
+  }
+  // What JavaScript did not get stays ours, and is closed here.
+  if (complete) {
+    for (HeldDescriptor& descriptor : held.value()) static_cast<void>(descriptor.fd.release());
   }
   return result;
 }
 
-// number[]: closes what Hold() gave.
+// Int32Array: closes what Hold() gave, or our ends of pipes.
 void Release(const Napi::CallbackInfo& info) {
-  const Napi::Array held = info[0].As<Napi::Array>();
-  for (uint32_t i = 0; i < held.Length(); ++i) {
-    close(held.Get(i).As<Napi::Number>().Int32Value());
-  }
+  for (int fd : ToNumbers(info[0])) close(fd);
 }
 
 Napi::Value List(const Napi::CallbackInfo& info) {

@@ -1,74 +1,84 @@
 // What the addon keeps for one Node environment (the main thread, or a Worker).
 #include "binding/environment_data.h"
 
+#include <csignal>
 #include <utility>
+
+#include "binding/values.h"
+#include "core/lane_pool.h"
 
 namespace sallyport {
 
-namespace {
+void EventMailbox::ChildExited(ChildId id, const ExitStatus& status) { Post(Exit{id, status}); }
 
-double Microseconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+void EventMailbox::LaunchFinished(JobId id, Result<LaunchedChild> outcome) {
+  Post(Launch{id, std::move(outcome)});
 }
 
-// The order of the numbers is that of NativeExit in src/native.ts.
-Napi::Array ToArray(Napi::Env env, ChildId id, const ExitStatus& status) {
-  const struct rusage& usage = status.usage;
-  const double numbers[] = {
-      static_cast<double>(id),
-      static_cast<double>(status.code),
-      static_cast<double>(status.signal),
-      status.core_dumped ? 1.0 : 0.0,
-      status.lost ? 1.0 : 0.0,
-      Microseconds(usage.ru_utime),
-      Microseconds(usage.ru_stime),
-      static_cast<double>(usage.ru_maxrss),
-      static_cast<double>(usage.ru_minflt),
-      static_cast<double>(usage.ru_majflt),
-      static_cast<double>(usage.ru_inblock),
-      static_cast<double>(usage.ru_oublock),
-      static_cast<double>(usage.ru_nvcsw),
-      static_cast<double>(usage.ru_nivcsw),
-  };
-  Napi::Array array = Napi::Array::New(env, std::size(numbers));
-  for (uint32_t i = 0; i < std::size(numbers); ++i) array.Set(i, numbers[i]);
-  return array;
+void EventMailbox::Post(Event event) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (notify_ != nullptr) {
+      pending_.push_back(std::move(event));
+      // One call delivers all that is pending when it runs.
+      if (pending_.size() == 1) {
+        napi_call_threadsafe_function(notify_, nullptr, napi_tsfn_nonblocking);
+      }
+      return;
+    }
+  }
+  AbandonEvent(event);
 }
 
-}  // namespace
-
-void ExitMailbox::ChildExited(ChildId id, const ExitStatus& status) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (notify_ == nullptr) return;
-  pending_.push_back({id, status});
-  // One call delivers all that is pending when it runs.
-  if (pending_.size() == 1) napi_call_threadsafe_function(notify_, nullptr, napi_tsfn_nonblocking);
+// The environment ended while its launch was under way: nobody ever knew of this child.
+void EventMailbox::AbandonEvent(const Event& event) {
+  const Launch* const launch = std::get_if<Launch>(&event);
+  if (launch != nullptr && launch->outcome.ok()) {
+    Reaper::Instance().Signal(launch->outcome.value().id, SIGKILL);
+  }
 }
 
-void ExitMailbox::Open(Napi::Env env, Napi::Function callback) {
+void EventMailbox::Open(napi_env env, napi_value callback) {
+  napi_value name = nullptr;
   napi_threadsafe_function notify = nullptr;
-  napi_create_threadsafe_function(env, callback, nullptr, Napi::String::New(env, "sallyport:exit"),
-                                  0, 1, nullptr, nullptr, this, Deliver, &notify);
+  if (napi_create_string_utf8(env, "sallyport", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+      napi_create_threadsafe_function(env, callback, nullptr, name, 0, 1, nullptr, nullptr, this,
+                                      Deliver, &notify) != napi_ok) {
+    napi_throw_error(env, nullptr, "sallyport: no channel for events");
+    return;
+  }
   // Only children that are referenced keep the process running.
   napi_unref_threadsafe_function(env, notify);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     notify_ = notify;
   }
-  // Hooks run last in, first out: this one runs before the function's own, so that the reaper never
+  // Hooks run last in, first out: this one runs before the function's own, so that no native thread
   // calls a function that is going away. It holds the mailbox by itself, since the order against
   // instance data is not promised.
-  env.AddCleanupHook([mailbox = shared_from_this()] { mailbox->Close(); });
+  napi_add_env_cleanup_hook(env, CloseHook, new std::shared_ptr<EventMailbox>(shared_from_this()));
 }
 
-void ExitMailbox::Close() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (notify_ != nullptr) napi_release_threadsafe_function(notify_, napi_tsfn_abort);
-  notify_ = nullptr;
-  pending_.clear();
+void EventMailbox::CloseHook(void* held) {
+  const std::unique_ptr<std::shared_ptr<EventMailbox>> mailbox(
+      static_cast<std::shared_ptr<EventMailbox>*>(held));
+  (*mailbox)->Close();
 }
 
-void ExitMailbox::KeepAlive(Napi::Env env, bool wanted) {
+void EventMailbox::Close() {
+  std::vector<Event> undelivered;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (notify_ != nullptr) napi_release_threadsafe_function(notify_, napi_tsfn_abort);
+    notify_ = nullptr;
+    undelivered.swap(pending_);
+  }
+  for (const Event& event : undelivered) AbandonEvent(event);
+  LanePool::Instance(true).CancelAll(this);
+  LanePool::Instance(false).CancelAll(this);
+}
+
+void EventMailbox::KeepAlive(napi_env env, bool wanted) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (notify_ == nullptr) return;
   if (wanted) {
@@ -78,21 +88,38 @@ void ExitMailbox::KeepAlive(Napi::Env env, bool wanted) {
   }
 }
 
-void ExitMailbox::Deliver(napi_env raw_env, napi_value raw_callback, void* context, void*) {
-  if (raw_env == nullptr) return;  // the environment is being torn down
-  auto* mailbox = static_cast<ExitMailbox*>(context);
-  std::vector<Exit> exits;
+// Plain calls, each checked: in an environment that is being terminated every call may refuse, and
+// node-addon-api would make a fatal error of that.
+void EventMailbox::Deliver(napi_env env, napi_value callback, void* context, void*) {
+  if (env == nullptr) return;  // the environment is being torn down
+  auto* mailbox = static_cast<EventMailbox*>(context);
+  std::vector<Event> events;
   {
     const std::lock_guard<std::mutex> lock(mailbox->mutex_);
-    exits.swap(mailbox->pending_);
+    events.swap(mailbox->pending_);
   }
-  const Napi::Env env(raw_env);
-  const Napi::HandleScope scope(env);
-  Napi::Array batch = Napi::Array::New(env, exits.size());
-  for (uint32_t i = 0; i < exits.size(); ++i) {
-    batch.Set(i, ToArray(env, exits[i].id, exits[i].status));
+  napi_value batch = nullptr;
+  napi_value receiver = nullptr;
+  if (napi_create_array_with_length(env, events.size(), &batch) != napi_ok) return;
+  if (napi_get_undefined(env, &receiver) != napi_ok) return;
+  for (uint32_t i = 0; i < events.size(); ++i) {
+    if (!Append(env, batch, i, events[i])) {
+      for (const Event& event : events) AbandonEvent(event);
+      return;
+    }
   }
-  Napi::Function(env, raw_callback).Call({batch});
+  napi_call_function(env, receiver, callback, 1, &batch, nullptr);
+}
+
+bool EventMailbox::Append(napi_env env, napi_value batch, uint32_t index, Event& event) {
+  napi_value value = nullptr;
+  if (Exit* const exit = std::get_if<Exit>(&event)) {
+    value = ExitToJs(env, exit->id, exit->status);
+  } else {
+    Launch& launch = std::get<Launch>(event);
+    value = LaunchToJs(env, launch.id, launch.outcome);
+  }
+  return value != nullptr && napi_set_element(env, batch, index, value) == napi_ok;
 }
 
 }  // namespace sallyport

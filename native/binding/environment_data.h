@@ -5,44 +5,58 @@
 
 #include <memory>
 #include <mutex>
+#include <variant>
 #include <vector>
 
+#include "core/launch_job.h"
 #include "core/reaper.h"
 
 namespace sallyport {
 
-// Carries exit statuses from the reaper's thread into one JavaScript environment. Outlives that
-// environment where children do: then it hears them and drops what it hears.
-class ExitMailbox : public ExitListener, public std::enable_shared_from_this<ExitMailbox> {
+// Carries what happened to launches and children from native threads into one JavaScript
+// environment. Outlives that environment where children do: then it hears of them and drops what it
+// hears.
+class EventMailbox : public LaunchListener, public std::enable_shared_from_this<EventMailbox> {
  public:
   void ChildExited(ChildId id, const ExitStatus& status) override;
+  void LaunchFinished(JobId id, Result<LaunchedChild> outcome) override;
 
   // On the environment's own thread:
-  void Open(Napi::Env env, Napi::Function callback);
-  void KeepAlive(Napi::Env env, bool wanted);
+  void Open(napi_env env, napi_value callback);
+  void KeepAlive(napi_env env, bool wanted);
 
  private:
-  void Close();
   struct Exit {
     ChildId id;
     ExitStatus status;
   };
+  struct Launch {
+    JobId id;
+    Result<LaunchedChild> outcome;
+  };
+  using Event = std::variant<Exit, Launch>;
+
+  void Post(Event event);
+  static void AbandonEvent(const Event& event);
+  void Close();
+  static void CloseHook(void* held);
   static void Deliver(napi_env env, napi_value callback, void* context, void* data);
+  static bool Append(napi_env env, napi_value batch, uint32_t index, Event& event);
 
   std::mutex mutex_;  // guards the fields below
-  std::vector<Exit> pending_;
+  std::vector<Event> pending_;
   napi_threadsafe_function notify_ = nullptr;  // null: not open yet, or the environment has ended
 };
 
 class EnvironmentData {
  public:
-  EnvironmentData() : mailbox_(std::make_shared<ExitMailbox>()) {}
+  EnvironmentData() : mailbox_(std::make_shared<EventMailbox>()) {}
   static EnvironmentData& Of(Napi::Env env) { return *env.GetInstanceData<EnvironmentData>(); }
 
-  const std::shared_ptr<ExitMailbox>& mailbox() const { return mailbox_; }
+  const std::shared_ptr<EventMailbox>& mailbox() const { return mailbox_; }
 
  private:
-  std::shared_ptr<ExitMailbox> mailbox_;
+  std::shared_ptr<EventMailbox> mailbox_;
 };
 
 }  // namespace sallyport

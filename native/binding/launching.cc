@@ -1,14 +1,17 @@
-// Binding of launching: decode a request, start the child, hand it to the reaper, signal it.
+// Binding of launching: decode a request, start the child by the route asked for, signal it.
 #include "binding/launching.h"
 
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "binding/environment_data.h"
 #include "binding/values.h"
-#include "core/launch_request.h"
-#include "core/pipes.h"
+#include "core/lane_pool.h"
+#include "core/launch_job.h"
 #include "core/posix_spawner.h"
 #include "core/reaper.h"
 
@@ -16,20 +19,14 @@ namespace sallyport {
 
 namespace {
 
-// What stands at one number of the child's table; the values of TABLE_* in src/native.ts.
-enum TableEntry : int { kNull = 0, kPipeToChild = 1, kPipeFromChild = 2, kHeld = 3 };
-
-// A request with the pipe ends that it needs until the child has them.
-struct Prepared {
-  LaunchRequest request;
-  std::vector<UniqueFd> ours;  // one for each pipe of the table, in its order
-  std::vector<UniqueFd> theirs;
-};
-
-// `table`: triples (target, TableEntry, held number).
-Result<Prepared> Prepare(const Napi::CallbackInfo& info) {
-  Prepared prepared;
-  LaunchRequest& request = prepared.request;
+// Arguments 0 to 6 of every launch: executable, arguments, environment, cwd, table, session,
+// foreground. Lists of strings come as one string in which each entry is followed by a NUL; the
+// table as triples (target, TABLE_* of src/native.ts, held number). The held numbers belong to the
+// job from here on, whatever becomes of it.
+std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
+  auto job = std::make_unique<LaunchJob>();
+  job->listener = EnvironmentData::Of(info.Env()).mailbox();
+  LaunchRequest& request = job->request;
   request.executable = info[0].As<Napi::String>().Utf8Value();
   request.arguments = StringList(info[1].As<Napi::String>().Utf8Value());
   request.environment = StringList(info[2].As<Napi::String>().Utf8Value());
@@ -37,47 +34,74 @@ Result<Prepared> Prepare(const Napi::CallbackInfo& info) {
   request.session = static_cast<SessionMode>(info[5].As<Napi::Number>().Int32Value());
   request.foreground_terminal = info[6].As<Napi::Number>().Int32Value();
 
-  const Napi::Array table = info[4].As<Napi::Array>();
-  for (uint32_t i = 0; i + 2 < table.Length(); i += 3) {
-    const int target = table.Get(i).As<Napi::Number>().Int32Value();
-    const int entry = table.Get(i + 1).As<Napi::Number>().Int32Value();
-    if (entry == kNull) {
-      request.null_targets.push_back(target);
-    } else if (entry == kHeld) {
-      request.descriptors.push_back({table.Get(i + 2).As<Napi::Number>().Int32Value(), target});
-    } else {
-      Result<ChannelPipe> pipe = OpenChannelPipe(entry == kPipeToChild ? PipeDirection::kToChild
-                                                                       : PipeDirection::kFromChild);
-      if (!pipe.ok()) return pipe.error();
-      request.descriptors.push_back({pipe.value().theirs.get(), target});
-      prepared.ours.push_back(std::move(pipe.value().ours));
-      prepared.theirs.push_back(std::move(pipe.value().theirs));
+  // A typed array is read without a call that an environment may refuse which is being terminated:
+  // a number read as 0 would be another table.
+  const Napi::Int32Array table = info[4].As<Napi::Int32Array>();
+  std::set<int> owned;  // one held number may serve several targets
+  for (size_t i = 0; i + 2 < table.ElementLength(); i += 3) {
+    const TableEntry entry = {table[i], static_cast<TableEntry::Kind>(table[i + 1]), table[i + 2]};
+    job->table.push_back(entry);
+    if (entry.kind == TableEntry::Kind::kHeld && owned.insert(entry.held).second) {
+      job->held.emplace_back(entry.held);
     }
   }
-  return prepared;
+  return job;
 }
 
-// (executable, arguments, environment, cwd, table, session, foreground)
-//   -> [id, pid, our end of each pipe…] | failure
-// Lists of strings come as one string in which each entry is followed by a NUL.
-Napi::Value Spawn(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  EnsureChildrenWaitable();
-  Result<Prepared> prepared = Prepare(info);
-  if (!prepared.ok()) return FailureToJs(env, prepared.error());
-  const LaunchRequest& request = prepared.value().request;
-  const Result<pid_t> pid = PosixSpawn(request);
-  if (!pid.ok()) return FailureToJs(env, pid.error());
-  const Result<ChildId> id = Reaper::Instance().Watch(
-      pid.value(), request.session != SessionMode::kInherit, EnvironmentData::Of(env).mailbox());
-  if (!id.ok()) return FailureToJs(env, id.error());
+Result<LaunchedChild> SpawnDirect(LaunchJob& job) {
+  const Result<bool> opened = OpenTable(job);
+  if (!opened.ok()) return opened.error();
+  const LaunchRequest& request = job.request;
+  const Result<pid_t> pid =
+      PosixSpawn(request, OrderDescriptorSteps(request.descriptors, request.null_targets));
+  if (!pid.ok()) return pid.error();
+  return WatchLaunched(job, pid.value());
+}
 
-  std::vector<UniqueFd>& ours = prepared.value().ours;
-  Napi::Array result = Napi::Array::New(env, 2 + ours.size());
-  result.Set(0u, static_cast<double>(id.value()));
-  result.Set(1u, static_cast<double>(pid.value()));
-  for (uint32_t i = 0; i < ours.size(); ++i) result.Set(2 + i, ours[i].release());
-  return result;
+// (…, by a lane, no_new_privs) -> [id, pid, our end of each pipe…] | failure
+Napi::Value Spawn(const Napi::CallbackInfo& info) {
+  EnsureChildrenWaitable();
+  const std::unique_ptr<LaunchJob> job = Decode(info);
+  const bool by_lane = info[7].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[8].As<Napi::Boolean>().Value();
+  Result<LaunchedChild> child =
+      by_lane ? LanePool::Instance(no_new_privileges).Run(*job) : SpawnDirect(*job);
+  if (!child.ok()) return FailureToJs(info.Env(), child.error());
+  const napi_value result = ChildToJs(info.Env(), child.value());
+  // A Worker that is being terminated: nobody will ever know of this child.
+  if (result == nullptr) Reaper::Instance().Signal(child.value().id, SIGKILL);
+  return Napi::Value(info.Env(), result);
+}
+
+// (…, no_new_privs) -> job | failure. The callback of onEvents hears the outcome.
+Napi::Value Launch(const Napi::CallbackInfo& info) {
+  static std::atomic<JobId> next_id{1};
+  EnsureChildrenWaitable();
+  std::unique_ptr<LaunchJob> job = Decode(info);
+  const JobId id = next_id++;
+  job->id = id;
+  const bool no_new_privileges = info[7].As<Napi::Boolean>().Value();
+  const Result<bool> submitted = LanePool::Instance(no_new_privileges).Submit(std::move(job));
+  if (!submitted.ok()) return FailureToJs(info.Env(), submitted.error());
+  return Napi::Number::New(info.Env(), static_cast<double>(id));
+}
+
+// (job): the outcome is ECANCELED then, or already on its way.
+void CancelLaunch(const Napi::CallbackInfo& info) {
+  const JobId id = static_cast<JobId>(info[0].As<Napi::Number>().Int64Value());
+  if (!LanePool::Instance(true).Cancel(id)) LanePool::Instance(false).Cancel(id);
+}
+
+// (no_new_privs) -> whether its lanes have private tables | failure
+Napi::Value HasPrivateLanes(const Napi::CallbackInfo& info) {
+  const Result<LaneTable> table = LanePool::Instance(info[0].As<Napi::Boolean>().Value()).Table();
+  if (!table.ok()) return FailureToJs(info.Env(), table.error());
+  return Napi::Boolean::New(info.Env(), table.value() == LaneTable::kPrivate);
+}
+
+// -> whether a launch on the calling thread can close exactly the other descriptors
+Napi::Value CanSpawnDirect(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), SpawnExtensions::Available().add_close_from != nullptr);
 }
 
 // (id, signal) -> 0 or an errno value
@@ -93,9 +117,9 @@ Napi::Value SignalGroup(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), Reaper::Instance().SignalGroup(id, signal));
 }
 
-// (callback(exits: NativeExit[])): once in each environment, before its first launch.
-void OnExit(const Napi::CallbackInfo& info) {
-  EnvironmentData::Of(info.Env()).mailbox()->Open(info.Env(), info[0].As<Napi::Function>());
+// (callback(events)): once in each environment, before its first launch.
+void OnEvents(const Napi::CallbackInfo& info) {
+  EnvironmentData::Of(info.Env()).mailbox()->Open(info.Env(), info[0]);
 }
 
 // (boolean): whether children keep this environment's event loop running.
@@ -108,9 +132,13 @@ void KeepAlive(const Napi::CallbackInfo& info) {
 
 void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("spawn", Napi::Function::New<Spawn>(env, "spawn"));
+  exports.Set("launch", Napi::Function::New<Launch>(env, "launch"));
+  exports.Set("cancelLaunch", Napi::Function::New<CancelLaunch>(env, "cancelLaunch"));
+  exports.Set("hasPrivateLanes", Napi::Function::New<HasPrivateLanes>(env, "hasPrivateLanes"));
+  exports.Set("canSpawnDirect", Napi::Function::New<CanSpawnDirect>(env, "canSpawnDirect"));
   exports.Set("signal", Napi::Function::New<Signal>(env, "signal"));
   exports.Set("signalGroup", Napi::Function::New<SignalGroup>(env, "signalGroup"));
-  exports.Set("onExit", Napi::Function::New<OnExit>(env, "onExit"));
+  exports.Set("onEvents", Napi::Function::New<OnEvents>(env, "onEvents"));
   exports.Set("keepAlive", Napi::Function::New<KeepAlive>(env, "keepAlive"));
 }
 

@@ -1,9 +1,50 @@
 // From core's values to JavaScript's.
 #include "binding/values.h"
 
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sallyport {
+
+namespace {
+
+// The first element of an event, EVENT_* in src/native.ts.
+constexpr double kExitEvent = 0;
+constexpr double kLaunchEvent = 1;
+constexpr double kLaunchFailedEvent = 2;
+
+double Microseconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+}
+
+napi_value NumbersToJs(napi_env env, const double* numbers, size_t count) {
+  napi_value array = nullptr;
+  if (napi_create_array_with_length(env, count, &array) != napi_ok) return nullptr;
+  for (uint32_t i = 0; i < count; ++i) {
+    napi_value number = nullptr;
+    if (napi_create_double(env, numbers[i], &number) != napi_ok ||
+        napi_set_element(env, array, i, number) != napi_ok) {
+      return nullptr;
+    }
+  }
+  return array;
+}
+
+// `head`, id, pid, our end of each pipe. The ends are given away only where JavaScript got them.
+napi_value LaunchedToJs(napi_env env, std::vector<double> head, LaunchedChild& child) {
+  head.push_back(static_cast<double>(child.id));
+  head.push_back(child.pid);
+  for (const UniqueFd& ours : child.ours) head.push_back(ours.get());
+  const napi_value array = NumbersToJs(env, head.data(), head.size());
+  if (array != nullptr) {
+    for (UniqueFd& ours : child.ours) static_cast<void>(ours.release());
+  }
+  return array;
+}
+
+}  // namespace
 
 Napi::Object FailureToJs(Napi::Env env, const SysError& error) {
   Napi::Object failure = Napi::Object::New(env);
@@ -33,6 +74,53 @@ Napi::Object ObjectToJs(Napi::Env env, const DescriptorObject& object) {
     result.Set("socket", socket);
   }
   return result;
+}
+
+napi_value ChildToJs(napi_env env, LaunchedChild& child) { return LaunchedToJs(env, {}, child); }
+
+// The order of the numbers is that of NativeExit in src/native.ts.
+napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status) {
+  const struct rusage& usage = status.usage;
+  const double numbers[] = {
+      kExitEvent,
+      static_cast<double>(id),
+      static_cast<double>(status.code),
+      static_cast<double>(status.signal),
+      status.core_dumped ? 1.0 : 0.0,
+      status.lost ? 1.0 : 0.0,
+      Microseconds(usage.ru_utime),
+      Microseconds(usage.ru_stime),
+      static_cast<double>(usage.ru_maxrss),
+      static_cast<double>(usage.ru_minflt),
+      static_cast<double>(usage.ru_majflt),
+      static_cast<double>(usage.ru_inblock),
+      static_cast<double>(usage.ru_oublock),
+      static_cast<double>(usage.ru_nvcsw),
+      static_cast<double>(usage.ru_nivcsw),
+  };
+  return NumbersToJs(env, numbers, std::size(numbers));
+}
+
+// [EVENT_LAUNCH, job, id, pid, our end of each pipe…] or [EVENT_LAUNCH_FAILED, job, errno, stage,
+// path]
+napi_value LaunchToJs(napi_env env, JobId id, Result<LaunchedChild>& outcome) {
+  if (outcome.ok()) {
+    return LaunchedToJs(env, {kLaunchEvent, static_cast<double>(id)}, outcome.value());
+  }
+  const SysError& error = outcome.error();
+  const double numbers[] = {kLaunchFailedEvent, static_cast<double>(id),
+                            static_cast<double>(error.errno_value)};
+  const napi_value event = NumbersToJs(env, numbers, std::size(numbers));
+  napi_value stage = nullptr;
+  napi_value path = nullptr;
+  if (event == nullptr ||
+      napi_create_string_utf8(env, error.stage, NAPI_AUTO_LENGTH, &stage) != napi_ok ||
+      napi_create_string_utf8(env, error.path.data(), error.path.size(), &path) != napi_ok ||
+      napi_set_element(env, event, std::size(numbers), stage) != napi_ok ||
+      napi_set_element(env, event, std::size(numbers) + 1, path) != napi_ok) {
+    return nullptr;
+  }
+  return event;
 }
 
 }  // namespace sallyport

@@ -4,6 +4,8 @@
 #include <napi.h>
 
 #include "core/descriptor_object.h"
+#include "core/launch_job.h"
+#include "core/reaper.h"
 #include "core/result.h"
 
 namespace sallyport {
@@ -13,5 +15,14 @@ Napi::Object FailureToJs(Napi::Env env, const SysError& error);
 
 // DescriptorObject of src/objects/object.ts.
 Napi::Object ObjectToJs(Napi::Env env, const DescriptorObject& object);
+
+// What follows is null where the environment refuses, as one does that is being terminated.
+
+// [id, pid, our end of each pipe…]; the ends belong to JavaScript from then on.
+napi_value ChildToJs(napi_env env, LaunchedChild& child);
+
+// The events of src/native.ts.
+napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status);
+napi_value LaunchToJs(napi_env env, JobId id, Result<LaunchedChild>& outcome);
 
 }  // namespace sallyport

@@ -24,12 +24,9 @@ int LowestFree(const std::vector<DescriptorMove>& moves, const std::vector<int>&
   return candidate;
 }
 
-}  // namespace
-
-std::vector<DescriptorStep> OrderDescriptorSteps(const std::vector<DescriptorMove>& moves,
-                                                 const std::vector<int>& null_targets) {
+// Makes the moves in an order in which no source is overwritten while it is needed.
+std::vector<DescriptorStep> OrderMoves(const std::vector<DescriptorMove>& moves, int temporary) {
   std::vector<DescriptorStep> steps;
-  const int temporary = LowestFree(moves, null_targets);
 
   // dup2(n, n) keeps close-on-exec set before glibc 2.29: such a source goes by the temporary.
   std::unordered_map<int, int> uses;       // how many moves still need this number as source
@@ -76,17 +73,43 @@ std::vector<DescriptorStep> OrderDescriptorSteps(const std::vector<DescriptorMov
     ready.push_back(blocked);
   }
 
-  for (int fd : null_targets) steps.push_back({Kind::kOpenNull, fd, -1});
+  return steps;
+}
 
+std::vector<int> SortedTargets(const std::vector<DescriptorMove>& moves,
+                               const std::vector<int>& null_targets) {
   std::vector<int> targets(null_targets);
   for (const DescriptorMove& move : moves) targets.push_back(move.target);
   std::sort(targets.begin(), targets.end());
+  return targets;
+}
+
+}  // namespace
+
+std::vector<DescriptorStep> OrderDescriptorSteps(const std::vector<DescriptorMove>& moves,
+                                                 const std::vector<int>& null_targets) {
+  std::vector<DescriptorStep> steps = OrderMoves(moves, LowestFree(moves, null_targets));
+  for (int fd : null_targets) steps.push_back({Kind::kOpenNull, fd, -1});
   int next = 0;
-  for (int target : targets) {
+  for (int target : SortedTargets(moves, null_targets)) {
     for (int fd = next; fd < target; ++fd) steps.push_back({Kind::kClose, fd, -1});
     next = target + 1;
   }
   steps.push_back({Kind::kCloseFrom, next, -1});
+  return steps;
+}
+
+std::vector<DescriptorStep> OrderLaneSteps(const std::vector<DescriptorMove>& moves,
+                                           const std::vector<int>& null_targets) {
+  const int temporary = LowestFree(moves, null_targets);
+  std::vector<DescriptorStep> steps = OrderMoves(moves, temporary);
+  // dup2 gave it no close-on-exec.
+  const bool used =
+      std::any_of(steps.begin(), steps.end(),
+                  [temporary](const DescriptorStep& step) { return step.target == temporary; });
+  if (used) steps.push_back({Kind::kClose, temporary, -1});
+  const std::vector<int> targets = SortedTargets(moves, null_targets);
+  steps.push_back({Kind::kCloseFromIfPossible, targets.empty() ? 0 : targets.back() + 1, -1});
   return steps;
 }
 

@@ -12,7 +12,13 @@ struct DescriptorMove {
 };
 
 struct DescriptorStep {
-  enum class Kind { kDup2, kOpenNull, kClose, kCloseFrom };
+  enum class Kind {
+    kDup2,
+    kOpenNull,
+    kClose,
+    kCloseFrom,
+    kCloseFromIfPossible,
+  };
   Kind kind;
   int fd;      // dup2: the source; the others: the number concerned
   int target;  // dup2 only
@@ -26,5 +32,12 @@ struct DescriptorStep {
 // "first move everything above every target" would fail close to the limit.
 std::vector<DescriptorStep> OrderDescriptorSteps(const std::vector<DescriptorMove>& moves,
                                                  const std::vector<int>& null_targets);
+
+// Pure. The same for a child of a spawner lane: its 0, 1 and 2 are /dev/null without close-on-exec,
+// so that null targets need no step, and whatever else its table holds is close-on-exec, so that
+// gaps need none. (The closing step at the end is a second lock on the same door, left out where
+// the C library has none.) `null_targets` are among 0, 1 and 2.
+std::vector<DescriptorStep> OrderLaneSteps(const std::vector<DescriptorMove>& moves,
+                                           const std::vector<int>& null_targets);
 
 }  // namespace sallyport

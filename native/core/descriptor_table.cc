@@ -48,6 +48,11 @@ long DescriptorLimit() {
 Result<std::vector<HeldDescriptor>> HoldDescriptors(const std::vector<int>& numbers) {
   std::vector<HeldDescriptor> held;
   held.reserve(numbers.size());
+  // All of them before the first copy is made: a number that is not open must not come to life by
+  // it.
+  for (int number : numbers) {
+    if (fcntl(number, F_GETFD) < 0) return SysError{"descriptor", errno, std::to_string(number)};
+  }
   for (int number : numbers) {
     UniqueFd copy(fcntl(number, F_DUPFD_CLOEXEC, 3));
     if (!copy.valid()) return SysError{"descriptor", errno, std::to_string(number)};

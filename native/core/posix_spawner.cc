@@ -52,6 +52,7 @@ T LookUp(const char* name) {
 // been lowered after something was.
 int AddCloseFrom(posix_spawn_file_actions_t* actions, int lowest,
                  const SpawnExtensions& extensions) {
+  if (extensions.add_close_from == nullptr) return ENOSYS;
   if (lowest < DescriptorLimit()) return extensions.add_close_from(actions, lowest);
   const Result<std::vector<int>> open = ListDescriptors();
   if (!open.ok()) return open.error().errno_value;
@@ -70,6 +71,10 @@ int AddStep(posix_spawn_file_actions_t* actions, const DescriptorStep& step,
       return posix_spawn_file_actions_addclose(actions, step.fd);
     case DescriptorStep::Kind::kCloseFrom:
       return AddCloseFrom(actions, step.fd, extensions);
+    case DescriptorStep::Kind::kCloseFromIfPossible:
+      return extensions.add_close_from == nullptr || step.fd >= DescriptorLimit()
+                 ? 0
+                 : extensions.add_close_from(actions, step.fd);
   }
   return EINVAL;
 }
@@ -103,17 +108,15 @@ const SpawnExtensions& SpawnExtensions::Available() {
   return found;
 }
 
-Result<pid_t> PosixSpawn(const LaunchRequest& request, const SpawnExtensions& extensions) {
-  if (extensions.add_close_from == nullptr) return SysError{"descriptor", ENOSYS, ""};
-
+Result<pid_t> PosixSpawn(const LaunchRequest& request, const std::vector<DescriptorStep>& steps,
+                         const SpawnExtensions& extensions) {
   FileActions actions;
   if (!request.working_directory.empty()) {
     if (extensions.add_chdir == nullptr) return SysError{"cwd", ENOSYS, request.working_directory};
     const int refused = extensions.add_chdir(actions.get(), request.working_directory.c_str());
     if (refused != 0) return SysError{"cwd", refused, request.working_directory};
   }
-  for (const DescriptorStep& step :
-       OrderDescriptorSteps(request.descriptors, request.null_targets)) {
+  for (const DescriptorStep& step : steps) {
     const int refused = AddStep(actions.get(), step, extensions);
     if (refused != 0) return SysError{"descriptor", refused, ""};
   }

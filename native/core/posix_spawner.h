@@ -19,12 +19,15 @@ struct SpawnExtensions {
   static const SpawnExtensions& Available();
 };
 
-// The child gets exactly the request's table. Refuses (ENOSYS) where the C library offers no way to
-// close everything else: a leaky launch is never a fallback. ETXTBSY, which only says that another
-// thread's child has not reached its exec yet, is retried for up to 100 ms.
+// Refuses (ENOSYS) where the steps close everything else and the C library offers no way to do it:
+// a leaky launch is never a fallback. ETXTBSY, which only says that another thread's child has not
+// reached its exec yet, is retried for up to 100 ms.
 //
 // The error's stage is "exec" for whatever posix_spawn refused: it gives one errno for all steps.
-Result<pid_t> PosixSpawn(const LaunchRequest& request,
+//
+// `steps` make the child's table out of the calling thread's: OrderDescriptorSteps() in a table
+// that is shared, OrderLaneSteps() in a lane's.
+Result<pid_t> PosixSpawn(const LaunchRequest& request, const std::vector<DescriptorStep>& steps,
                          const SpawnExtensions& extensions = SpawnExtensions::Available());
 
 }  // namespace sallyport

@@ -1,7 +1,6 @@
 // The reaper: waits for children by pidfd, reaps each exactly once, and tells who asked.
 #include "core/reaper.h"
 
-#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,7 +79,7 @@ Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, std::shared_ptr<ExitL
     child->id = next_id_++;
     children_[child->id] = child;
   }
-  if (child->pidfd.valid() && WatchByEpoll(child)) return child->id;
+  if (child->pidfd.valid() && WatchByPidfd(child)) return child->id;
   child->pidfd.reset();
   if (WatchByThread(child)) return child->id;
 
@@ -90,15 +89,11 @@ Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, std::shared_ptr<ExitL
   return SysError{"process", refused, ""};
 }
 
-bool Reaper::WatchByEpoll(const std::shared_ptr<Child>& child) {
-  if (!EnsureLoop()) return false;
-  epoll_event event = {};
-  // Edge-triggered: a child that a debugger holds is readable but not ours to reap yet. The kernel
-  // notifies again when the debugger lets go (do_notify_parent), and until then we must not spin.
-  event.events = EPOLLIN | EPOLLET;
-  // The id, not a pointer: an event that outlives its registration then finds nothing.
-  event.data.u64 = child->id;
-  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, child->pidfd.get(), &event) == 0;
+bool Reaper::WatchByPidfd(const std::shared_ptr<Child>& child) {
+  // Held until the token is stored: the child may have ended already, and Reap() needs it.
+  const std::lock_guard<std::mutex> lock(child->mutex);
+  child->token = Reactor::Instance().Add(child->pidfd.get(), [this, child] { Reap(child); });
+  return child->token != 0;
 }
 
 bool Reaper::WatchByThread(const std::shared_ptr<Child>& child) {
@@ -112,27 +107,6 @@ bool Reaper::WatchByThread(const std::shared_ptr<Child>& child) {
   });
   if (!started) errno = EAGAIN;
   return started;
-}
-
-bool Reaper::EnsureLoop() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (loop_running_) return true;
-  if (!epoll_.valid()) epoll_ = UniqueFd(MoveAboveStandard(epoll_create1(EPOLL_CLOEXEC)));
-  if (!epoll_.valid()) return false;
-  loop_running_ = StartThread("sallyport-reap", [this] { Loop(); });
-  return loop_running_;
-}
-
-void Reaper::Loop() {
-  constexpr int kBatch = 64;
-  epoll_event events[kBatch];
-  for (;;) {
-    const int count = epoll_wait(epoll_.get(), events, kBatch, -1);
-    for (int i = 0; i < count; ++i) {
-      const std::shared_ptr<Child> child = Find(events[i].data.u64);
-      if (child != nullptr) Reap(child);
-    }
-  }
 }
 
 bool Reaper::Reap(const std::shared_ptr<Child>& child) {
@@ -166,9 +140,7 @@ bool Reaper::Reap(const std::shared_ptr<Child>& child) {
     }
     child->reaped = true;
     if (child->pidfd.valid()) {
-      // Before close: a child between clone and exec holds a copy of this descriptor, which keeps
-      // the registration alive, and its event would fire for ever.
-      epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, child->pidfd.get(), nullptr);
+      Reactor::Instance().Remove(child->token, child->pidfd.get());
       child->pidfd.reset();
     }
   }
@@ -198,6 +170,14 @@ int Reaper::SignalGroup(ChildId id, int signal) {
   if (child->reaped) return ESRCH;
   if (!child->leads_group) return EINVAL;
   return kill(-child->pid, signal) == 0 ? 0 : errno;
+}
+
+bool Reaper::Watches(pid_t pid) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [id, child] : children_) {
+    if (child->pid == pid) return true;
+  }
+  return false;
 }
 
 std::shared_ptr<Reaper::Child> Reaper::Find(ChildId id) {

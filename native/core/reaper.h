@@ -9,6 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/reactor.h"
 #include "core/result.h"
 #include "core/unique_fd.h"
 
@@ -31,7 +32,7 @@ class ExitListener {
   virtual void ChildExited(ChildId id, const ExitStatus& status) = 0;
 };
 
-// One per process, never destroyed: its thread may be running while static destructors do.
+// One per process, never destroyed: its callers' threads may outlive static destructors.
 // Reaping depends on no JavaScript object: a listener that has gone away only hears nothing.
 class Reaper {
  public:
@@ -40,6 +41,9 @@ class Reaper {
   // Takes charge of a child of this process that nobody else waits for. `leads_group`: the child is
   // the leader of a process group of its own. On failure the child has been killed and reaped.
   Result<ChildId> Watch(pid_t pid, bool leads_group, std::shared_ptr<ExitListener> listener);
+
+  // Whether this process has a child of that pid in its charge.
+  bool Watches(pid_t pid);
 
   // Each returns 0 or an errno value; ESRCH once the child has been reaped. A pid that was reused
   // is never signalled.
@@ -57,13 +61,12 @@ class Reaper {
     std::shared_ptr<ExitListener> listener;
     std::mutex mutex;  // guards the fields below, and that the pid is ours while it is held
     UniqueFd pidfd;    // invalid: the system refuses pidfds, a thread waits for this child
+    Reactor::Token token = 0;
     bool reaped = false;
   };
 
   Reaper() = default;
-  bool EnsureLoop();
-  void Loop();
-  bool WatchByEpoll(const std::shared_ptr<Child>& child);
+  bool WatchByPidfd(const std::shared_ptr<Child>& child);
   bool WatchByThread(const std::shared_ptr<Child>& child);
   // Reaps the child if it has ended; true when it is done with.
   bool Reap(const std::shared_ptr<Child>& child);
@@ -73,8 +76,6 @@ class Reaper {
   std::mutex mutex_;  // guards the fields below
   std::unordered_map<ChildId, std::shared_ptr<Child>> children_;
   ChildId next_id_ = 1;
-  bool loop_running_ = false;
-  UniqueFd epoll_;
 };
 
 // A process that ignores SIGCHLD (a disposition that survives exec) has its children reaped by the

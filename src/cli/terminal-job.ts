@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 
 import type { Child } from '../launch/child.js';
-import type { ExitStatus } from '../launch/exits.js';
+import type { ExitStatus } from '../launch/events.js';
 import { native } from '../native.js';
 import { forwardToGroup, sendToGroup } from './forward.js';
 import type { Job } from './job.js';

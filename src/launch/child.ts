@@ -7,7 +7,13 @@ import { systemError } from '../errors.js';
 import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { drainUnread, openReadable, openWritable } from './channels.js';
-import { countReference, expectExit, type ExitReceiver, type ExitStatus } from './exits.js';
+import {
+  countReference,
+  expectExit,
+  type ExitReceiver,
+  type ExitStatus,
+  type Launched,
+} from './events.js';
 import { signalNumber } from './signals.js';
 
 const { ESRCH } = constants.errno;
@@ -20,14 +26,6 @@ export interface ChildEvents {
   exit: [code: number | null, signal: NodeJS.Signals | null];
   close: [code: number | null, signal: NodeJS.Signals | null];
   error: [error: Error];
-}
-
-/** @internal What the native side gave for one launch. */
-export interface Launched {
-  id: number;
-  pid: number;
-  /** Our ends of the pipes, in the order of the plan's channels. */
-  ours: readonly number[];
 }
 
 export class Child extends EventEmitter<ChildEvents> {
@@ -55,11 +53,12 @@ export class Child extends EventEmitter<ChildEvents> {
   readonly #killSignal: NodeJS.Signals | number;
   #resolveExited!: (status: ExitStatus) => void;
   #running = true;
+  #announced = false;
   #referenced = true;
   /** The exit, and each pipe that has not closed yet. */
   #closing = 1;
 
-  /** @internal Children come from `spawn`. */
+  /** @internal Children come from `spawn` and `launch`. */
   constructor(plan: LaunchPlan, launched: Launched, killSignal: NodeJS.Signals | number) {
     super();
     this.plan = plan;
@@ -88,7 +87,10 @@ export class Child extends EventEmitter<ChildEvents> {
     };
     expectExit(this.#id, receiver);
     countReference(1);
-    process.nextTick(() => this.emit('spawn'));
+    // Late enough for whoever awaits the launch to listen.
+    setImmediate(() => {
+      this.#announce();
+    });
   }
 
   /**
@@ -173,7 +175,14 @@ export class Child extends EventEmitter<ChildEvents> {
     return stream;
   }
 
+  #announce(): void {
+    if (this.#announced) return;
+    this.#announced = true;
+    this.emit('spawn');
+  }
+
   #receiveExit(status: ExitStatus): void {
+    this.#announce();
     this.#setReferenced(false);
     this.#running = false;
     this.exitCode = status.code;

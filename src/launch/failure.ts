@@ -3,7 +3,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { constants } from 'node:os';
 
 import { refused, systemError, type ErrorDetails, type SallyportError } from '../errors.js';
-import { isFailure, native, type NativeFailure } from '../native.js';
+import { adviseLimit } from '../limits.js';
+import { native, type NativeFailure } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 
 const {
@@ -53,7 +54,7 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
     );
   }
   if (errno === EMFILE || errno === ENFILE) {
-    return fail('open', openFilesAdvice(), {
+    return fail('open', adviseLimit(errno), {
       stage: 'descriptor',
       stageSource: failure.stage === 'descriptor' ? 'reported' : 'inferred',
     });
@@ -62,15 +63,14 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
     const advice = `a descriptor at or above the soft RLIMIT_NOFILE (${native().descriptorLimit()}) is open or named, so the rest cannot be closed: raise the limit, or close it`;
     return fail('closefrom', advice, {});
   }
-  if (failure.stage !== 'exec') return fail(failure.stage, '', {});
+  if (failure.stage === 'process' && failure.path === 'queue') {
+    return fail('queue', 'too many launches wait for a lane: await some before starting more', {});
+  }
+  if (failure.stage !== 'exec') return fail(failure.stage, adviseLimit(errno), {});
 
   const inferred = { stageSource: 'inferred' } as const;
   if (errno === EAGAIN || errno === ENOMEM) {
-    const advice =
-      errno === EAGAIN
-        ? 'this user has as many processes as it may (RLIMIT_NPROC, or pids.max of the cgroup)'
-        : `this process holds ${String(Math.round(process.memoryUsage.rss() / 2 ** 20))} MiB; the system has no memory for another`;
-    return fail('clone', advice, { ...inferred, stage: 'process' });
+    return fail('clone', adviseLimit(errno), { ...inferred, stage: 'process' });
   }
   if (errno === E2BIG)
     return fail('execve', biggestEntries(plan), { ...inferred, stagePath: plan.executable });
@@ -218,15 +218,6 @@ function biggestEntries(plan: LaunchPlan): string {
       ? `one string may have ${LONGEST_STRING} bytes with its NUL (of a variable, NAME= counts)`
       : `all together may have a quarter of the stack limit; here they are ${total} bytes`;
   return `${rule}; the biggest: ${biggest.join(', ')}; pass large data by stdin or a file`;
-}
-
-/** How many descriptors are open, and how many may be. */
-export function openFilesAdvice(): string {
-  const open = native().listDescriptors();
-  const limit = native().descriptorLimit();
-  // At the limit even looking needs a descriptor that is not to be had.
-  const used = isFailure(open) ? 'all' : String(open.length);
-  return `${used} of ${limit} descriptors are open (soft RLIMIT_NOFILE): close some or raise the limit`;
 }
 
 function noExactClose(): SallyportError {

@@ -2,17 +2,17 @@
 import { constants } from 'node:os';
 
 import { systemError } from '../errors.js';
+import { adviseLimit } from '../limits.js';
 import { isFailure, native } from '../native.js';
 import type { DescriptorObject } from '../objects/object.js';
 import { finishPlan, type Draft, type LaunchPlan } from '../plan/plan.js';
-import { openFilesAdvice } from './failure.js';
 
 interface HeldDescriptor {
   readonly fd: number;
   readonly object: DescriptorObject;
 }
 
-const { EBADF, EMFILE, ENFILE } = constants.errno;
+const { EBADF } = constants.errno;
 
 export class HeldDescriptors {
   readonly #bySource = new Map<number, HeldDescriptor>();
@@ -26,7 +26,7 @@ export class HeldDescriptors {
     }
     if (sources.size === 0) return held;
     const numbers = [...sources];
-    const result = native().holdDescriptors(numbers);
+    const result = native().holdDescriptors(Int32Array.from(numbers));
     if (isFailure(result)) throw holdError(draft, result.errno, result.path);
     result.forEach(([fd, object], index) => {
       if (object.socket !== undefined) Object.freeze(object.socket);
@@ -45,9 +45,14 @@ export class HeldDescriptors {
     return finishPlan(draft, (source) => this.#get(source).object);
   }
 
+  /** The addon has taken them over: it closes them now. */
+  handOver(): void {
+    this.#bySource.clear();
+  }
+
   release(): void {
     if (this.#bySource.size === 0) return;
-    native().releaseDescriptors([...this.#bySource.values()].map(({ fd }) => fd));
+    native().releaseDescriptors(Int32Array.from(this.#bySource.values(), ({ fd }) => fd));
     this.#bySource.clear();
   }
 
@@ -59,14 +64,9 @@ export class HeldDescriptors {
 }
 
 function holdError(draft: Draft, errno: number, number: string): Error {
-  const isLimit = errno === EMFILE || errno === ENFILE;
   const entry = draft.table.find(({ source }) => String(source) === number);
   const role = entry?.channel === 'inherit' ? `; stdio ${number} is 'inherit'` : '';
-  const advice = isLimit
-    ? openFilesAdvice()
-    : errno === EBADF
-      ? `it is not open in this process${role}`
-      : '';
+  const advice = errno === EBADF ? `it is not open in this process${role}` : adviseLimit(errno);
   return systemError(errno, 'fcntl', advice, {
     syscall: `spawn ${draft.file}`,
     path: draft.file,

@@ -22,6 +22,7 @@ export interface PlanDescription {
   readonly descriptors: readonly DescriptorPlan[];
   readonly session: LaunchPlan['session'];
   readonly foreground: number | null;
+  readonly noNewPrivileges: boolean;
   readonly route: LaunchPlan['route'];
 }
 
@@ -40,6 +41,7 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
     descriptors: plan.descriptors,
     session: plan.session,
     foreground: plan.foreground,
+    noNewPrivileges: plan.noNewPrivileges,
     route: plan.route,
   };
 }
@@ -65,6 +67,7 @@ export function planDigest(plan: LaunchPlan): string {
     ]),
     session: plan.session,
     foreground: plan.foreground,
+    noNewPrivileges: plan.noNewPrivileges,
   };
   return `sha256:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
 }

@@ -41,6 +41,11 @@ export interface PlanOptions {
    * group the child becomes before exec, tcsetpgrp(3). With session `group` only. glibc 2.35.
    */
   foreground?: number;
+  /**
+   * Whether exec is kept from granting privileges, no_new_privs of prctl(2): setuid and setgid programs
+   * and file capabilities then give the child and its descendants nothing. Default true.
+   */
+  noNewPrivileges?: boolean;
 }
 
 export interface SpawnOptions extends PlanOptions {
@@ -60,6 +65,7 @@ const OPTION_NAMES = [
   'argv0',
   'session',
   'foreground',
+  'noNewPrivileges',
   'signal',
   'timeout',
   'killSignal',
@@ -109,4 +115,14 @@ export function takeString(value: unknown, option: string): string {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `has a NUL at position ${nul}`);
   }
   return value;
+}
+
+export function takeFlag(value: unknown, option: string, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value === 'boolean') return value;
+  throw invalid(
+    'ERR_SALLYPORT_INVALID_ARGUMENT',
+    option,
+    `must be true or false, not ${typeName(value)}`,
+  );
 }

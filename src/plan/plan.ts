@@ -12,14 +12,8 @@ import {
 } from './descriptors.js';
 import { resolveEnvironment, type ResolvedEnvironment, type Variables } from './environment.js';
 import { resolveExecutable } from './executable.js';
-import { takeArguments, takeString, type RawOptions } from './options.js';
-
-/** How the child is started, and why so. */
-export interface Route {
-  /** `direct`: posix_spawn(3) on the calling thread. */
-  readonly kind: 'direct';
-  readonly reasons: readonly string[];
-}
+import { takeArguments, takeFlag, takeString, type RawOptions } from './options.js';
+import { chooseRoute, type Route } from './route.js';
 
 /** The complete, frozen description of one child. Plain data; JSON.stringify keeps all of it. */
 export interface LaunchPlan {
@@ -39,6 +33,8 @@ export interface LaunchPlan {
   readonly descriptors: readonly DescriptorPlan[];
   readonly session: Session;
   readonly foreground: number | null;
+  /** no_new_privs of the child, prctl(2): exec grants it nothing, setuid programs included. */
+  readonly noNewPrivileges: boolean;
   readonly route: Route;
 }
 
@@ -47,13 +43,13 @@ export interface Draft extends Omit<LaunchPlan, 'descriptors'> {
   readonly table: readonly TableEntry[];
 }
 
-const DIRECT: Route = Object.freeze({
-  kind: 'direct',
-  reasons: Object.freeze(['posix_spawn on the calling thread gives the pid at once']),
-});
-
 /** Opens nothing. @throws {SallyportTypeError | SallyportError} */
-export function draftPlan(file: unknown, args: unknown, options: RawOptions): Draft {
+export function draftPlan(
+  call: 'spawn' | 'launch',
+  file: unknown,
+  args: unknown,
+  options: RawOptions,
+): Draft {
   const name = takeString(file, 'file');
   if (name === '') throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'file', 'is empty');
   const argv0 = options.argv0 === undefined ? name : takeString(options.argv0, 'argv0');
@@ -63,6 +59,7 @@ export function draftPlan(file: unknown, args: unknown, options: RawOptions): Dr
   const table = buildTable(options.stdio, options.pass, () => native().descriptorLimit());
   const foreground =
     options.foreground === undefined ? null : requireForeground(options.foreground, session, table);
+  const noNewPrivileges = takeFlag(options.noNewPrivileges, 'noNewPrivileges', true);
   const cwd = resolveCwd(options.cwd, name);
   return {
     version: 1,
@@ -75,7 +72,8 @@ export function draftPlan(file: unknown, args: unknown, options: RawOptions): Dr
     table,
     session,
     foreground,
-    route: DIRECT,
+    noNewPrivileges,
+    route: chooseRoute(call, noNewPrivileges, name),
   };
 }
 

@@ -110,7 +110,8 @@ describe('killGroup', () => {
 describe('signal', () => {
   it('aborted before: nothing is started', () => {
     const reason = new Error('made-up reason');
-    expect(thrown(() => hold({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+    const error = thrown(() => hold({ signal: AbortSignal.abort(reason) }));
+    expect(error).toMatchObject({ name: 'AbortError', code: 'ABORT_ERR', cause: reason });
   });
 
   it('aborted during: killSignal, and an AbortError for those who listen', async () => {

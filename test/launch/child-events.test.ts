@@ -162,7 +162,7 @@ describe('properties', () => {
       cwd: '/',
       session: 'new',
       foreground: null,
-      route: { kind: 'direct' },
+      route: { kind: 'lane' },
     });
     expect(child.plan.executable).toMatch(/^\/.*\/sh$/);
     expect(JSON.parse(JSON.stringify(child.plan))).toEqual(child.plan);

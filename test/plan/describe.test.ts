@@ -33,7 +33,7 @@ describe('planLaunch', () => {
       cwd: '/',
       session: 'new',
       foreground: null,
-      route: { kind: 'direct' },
+      route: { kind: 'lane' },
     });
   });
 

@@ -1,5 +1,12 @@
-// Brings exit statuses from the reaper to the children that they belong to.
-import { native, type NativeExit } from '../native.js';
+// Brings what happened on native threads to the launches and children that it belongs to.
+import {
+  EVENT_EXIT,
+  EVENT_LAUNCH,
+  native,
+  type NativeEvent,
+  type NativeExit,
+  type NativeFailure,
+} from '../native.js';
 import { signalName } from './signals.js';
 
 /** getrusage(2) of one child, with the names and units of process.resourceUsage(). */
@@ -37,38 +44,61 @@ export interface ExitReceiver {
   receiveExit(status: ExitStatus): void;
 }
 
-const waiting = new Map<number, ExitReceiver>();
+/** @internal What the native side gave for one launch. */
+export interface Launched {
+  readonly id: number;
+  readonly pid: number;
+  /** Our ends of the pipes, in the order of the plan's channels. */
+  readonly ours: readonly number[];
+}
+
+export interface LaunchReceiver {
+  receiveLaunch(outcome: Launched | NativeFailure): void;
+}
+
+// The maps keep receivers alive until they have heard.
+const children = new Map<number, ExitReceiver>();
+const launches = new Map<number, LaunchReceiver>();
 let listening = false;
 let referenced = 0;
 
 /** Before the first launch of this environment. */
-export function listenForExits(): void {
+export function listenForEvents(): void {
   if (listening) return;
-  native().onExit(deliver);
+  native().onEvents(deliver);
   listening = true;
 }
 
-/** The map keeps the receiver alive until its child has ended. */
 export function expectExit(id: number, receiver: ExitReceiver): void {
-  waiting.set(id, receiver);
+  children.set(id, receiver);
 }
 
-/** Referenced children keep the event loop running. */
+export function expectLaunch(job: number, receiver: LaunchReceiver): void {
+  launches.set(job, receiver);
+}
+
+/** Referenced children, and launches under way, keep the event loop running. */
 export function countReference(change: 1 | -1): void {
   const before = referenced;
   referenced += change;
   if ((before === 0) !== (referenced === 0)) native().keepAlive(referenced > 0);
 }
 
-function deliver(exits: readonly NativeExit[]): void {
-  for (const exit of exits) {
-    const receiver = waiting.get(exit[0]);
-    waiting.delete(exit[0]);
+function deliver(events: readonly NativeEvent[]): void {
+  let launched = false;
+  for (const [index, event] of events.entries()) {
+    if (event[0] === EVENT_EXIT && launched) {
+      // This may be the end of a child that nobody has heard of yet: whoever awaits its launch comes
+      // first, and can listen for its exit.
+      setImmediate(deliver, events.slice(index));
+      return;
+    }
+    launched ||= event[0] === EVENT_LAUNCH;
     try {
-      receiver?.receiveExit(decode(exit));
+      receive(event);
     } catch (error) {
       // Thrown from here, a native callback, Node would only warn and go on. From the event loop it
-      // is an uncaught exception as everywhere, and the other children have their exits.
+      // is an uncaught exception as everywhere, and the others have their events.
       process.nextTick(() => {
         throw error;
       });
@@ -76,7 +106,25 @@ function deliver(exits: readonly NativeExit[]): void {
   }
 }
 
-function decode([, code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {
+function receive(event: NativeEvent): void {
+  if (event[0] === EVENT_EXIT) {
+    const receiver = children.get(event[1]);
+    children.delete(event[1]);
+    receiver?.receiveExit(decode(event));
+    return;
+  }
+  const receiver = launches.get(event[1]);
+  launches.delete(event[1]);
+  if (event[0] === EVENT_LAUNCH) {
+    const [, , id, pid, ...ours] = event;
+    receiver?.receiveLaunch({ id, pid, ours });
+  } else {
+    const [, , errno, stage, path] = event;
+    receiver?.receiveLaunch({ errno, stage, path });
+  }
+}
+
+function decode([, , code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {
   const at = (index: number): number => usage[index] ?? 0;
   return {
     code: code === -1 ? null : code,

@@ -1,0 +1,300 @@
+// The spawner lanes of this process: gives launches to idle lanes, keeps the others in order.
+#include "core/lane_pool.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include "core/reactor.h"
+#include "core/reaper.h"
+#include "core/stuck_child.h"
+
+namespace sallyport {
+
+namespace {
+
+// A lane sleeps while its child is on the way to exec, so that a few more than cores are of use;
+// more than eight never were.
+size_t UsualLanes() { return std::clamp(std::thread::hardware_concurrency(), 2u, 8u); }
+
+// Lanes that hang in an exec do not count as lanes, up to this many threads in all.
+constexpr size_t kMostLanes = 32;
+
+// An exec takes well under a millisecond. A lane that takes this long is waiting for a mount.
+constexpr std::chrono::milliseconds kStuckAfter(100);
+
+constexpr size_t kLongestQueue = 16384;
+
+SysError Canceled() { return {"process", ECANCELED, ""}; }
+
+// Hears of the end of a child that nobody wants.
+class Unheard : public ExitListener {
+ public:
+  void ChildExited(ChildId, const ExitStatus&) override {}
+};
+
+void Discard(pid_t pid) {
+  const Result<ChildId> id = Reaper::Instance().Watch(pid, false, std::make_shared<Unheard>());
+  if (id.ok()) Reaper::Instance().Signal(id.value(), SIGKILL);
+}
+
+}  // namespace
+
+LanePool& LanePool::Instance(bool no_new_privileges) {
+  static LanePool* const restricted = new LanePool(true);
+  static LanePool* const plain = new LanePool(false);
+  return no_new_privileges ? *restricted : *plain;
+}
+
+Result<LaneTable> LanePool::Table() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!workers_.empty()) return workers_.front()->lane->table();
+  }
+  const Result<Worker*> worker = AddWorker();
+  if (!worker.ok()) return worker.error();
+  const LaneTable table = worker.value()->lane->table();
+  Release(worker.value());
+  return table;
+}
+
+Result<LaunchedChild> LanePool::Run(LaunchJob& job) {
+  const Result<bool> opened = OpenTable(job);
+  if (!opened.ok()) return opened.error();
+  const Result<Worker*> worker = Acquire();
+  if (!worker.ok()) return worker.error();
+
+  LaneCall call;
+  call.request = &job.request;
+  const Result<bool> sent = worker.value()->lane->Send(call);
+  if (!sent.ok()) {
+    Release(worker.value());
+    return sent.error();
+  }
+  call.Wait();
+  // Watched before the lane is idle again: KillStuckChild() takes what is not watched for stuck.
+  Result<LaunchedChild> launched =
+      call.outcome->ok() ? WatchLaunched(job, call.outcome->value()) : call.outcome->error();
+  Release(worker.value());
+  return launched;
+}
+
+Result<bool> LanePool::Submit(std::unique_ptr<LaunchJob> job) {
+  if (!Reactor::Instance().Run()) return SysError{"process", errno, ""};
+  Worker* worker = nullptr;
+  bool grow = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (queue_.empty()) worker = TakeIdle();
+    if (worker == nullptr) {
+      if (queue_.size() >= kLongestQueue) return SysError{"process", EAGAIN, "queue"};
+      queue_.push_back(std::move(job));
+      grow = MayGrow();
+    }
+  }
+  if (worker != nullptr) {
+    if (!Start(worker, std::move(job))) Release(worker);
+    return true;
+  }
+  // On the reactor's thread: starting a lane takes longer than a launch may block its caller.
+  if (grow) Reactor::Instance().Post([this] { FillLanes(); });
+  WatchQueue();
+  return true;
+}
+
+bool LanePool::Cancel(JobId id) {
+  std::unique_ptr<LaunchJob> queued;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found =
+        std::find_if(queue_.begin(), queue_.end(), [id](const auto& job) { return job->id == id; });
+    if (found != queue_.end()) {
+      queued = std::move(*found);
+      queue_.erase(found);
+    } else {
+      for (const auto& worker : workers_) {
+        if (worker->job == nullptr || worker->job->id != id) continue;
+        worker->canceled = true;
+        KillStuckChild(worker->lane->thread_id());
+        return true;
+      }
+      return false;
+    }
+  }
+  queued->listener->LaunchFinished(id, Canceled());
+  return true;
+}
+
+void LanePool::CancelAll(const LaunchListener* listener) {
+  std::deque<std::unique_ptr<LaunchJob>> dropped;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto it = queue_.begin(); it != queue_.end();) {
+    if ((*it)->listener.get() == listener) {
+      dropped.push_back(std::move(*it));
+      it = queue_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  for (const auto& worker : workers_) {
+    if (worker->job == nullptr || worker->job->listener.get() != listener) continue;
+    worker->canceled = true;
+    KillStuckChild(worker->lane->thread_id());
+  }
+}
+
+LanePool::Worker* LanePool::TakeIdle() {
+  for (const auto& worker : workers_) {
+    if (worker->busy) continue;
+    worker->busy = true;
+    worker->since = Clock::now();
+    return worker.get();
+  }
+  return nullptr;
+}
+
+size_t LanePool::CountStuck() const {
+  const Clock::time_point now = Clock::now();
+  return static_cast<size_t>(std::count_if(
+      workers_.begin(), workers_.end(),
+      [now](const auto& worker) { return worker->busy && now - worker->since > kStuckAfter; }));
+}
+
+bool LanePool::MayGrow() const {
+  const size_t lanes = workers_.size() + starting_;
+  return lanes < kMostLanes && lanes - CountStuck() < UsualLanes();
+}
+
+Result<LanePool::Worker*> LanePool::AddWorker() {
+  Result<std::unique_ptr<Lane>> lane = Lane::Start(no_new_privileges_);
+  if (!lane.ok()) return lane.error();
+  auto worker = std::make_unique<Worker>();
+  worker->lane = std::move(lane.value());
+  worker->busy = true;
+  worker->since = Clock::now();
+  Worker* const added = worker.get();
+  const Reactor::Token token = Reactor::Instance().Add(added->lane->control(), [this, added] {
+    for (int finished = added->lane->TakeAnnouncements(); finished > 0; --finished) Finish(added);
+  });
+  if (token == 0) return SysError{"process", errno, ""};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  workers_.push_back(std::move(worker));
+  return added;
+}
+
+Result<LanePool::Worker*> LanePool::Acquire() {
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    Worker* const idle = TakeIdle();
+    if (idle != nullptr) return idle;
+    if (workers_.size() >= kMostLanes) {
+      Worker* freed = nullptr;
+      idle_.wait(lock, [this, &freed] { return (freed = TakeIdle()) != nullptr; });
+      return freed;
+    }
+  }
+  return AddWorker();
+}
+
+void LanePool::Release(Worker* worker) {
+  for (;;) {
+    std::unique_ptr<LaunchJob> next;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (queue_.empty()) {
+        worker->busy = false;
+        idle_.notify_one();
+        return;
+      }
+      next = std::move(queue_.front());
+      queue_.pop_front();
+      worker->since = Clock::now();
+    }
+    if (Start(worker, std::move(next))) return;
+  }
+}
+
+bool LanePool::Start(Worker* worker, std::unique_ptr<LaunchJob> job) {
+  const JobId id = job->id;
+  const std::shared_ptr<LaunchListener> listener = job->listener;
+  Result<bool> ready = OpenTable(*job);
+  if (ready.ok()) {
+    // Once sent, the job belongs to Finish(), on another thread; these copies end here.
+    const std::vector<UniqueFd> held = std::move(job->held);
+    const std::vector<UniqueFd> theirs = std::move(job->theirs);
+    worker->call.done.store(0, std::memory_order_relaxed);
+    worker->call.outcome.reset();
+    worker->call.request = &job->request;
+    worker->call.announce = true;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      worker->canceled = false;
+      worker->job = std::move(job);
+    }
+    ready = worker->lane->Send(worker->call);
+    if (ready.ok()) return true;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    job = std::move(worker->job);
+  }
+  listener->LaunchFinished(id, ready.error());
+  return false;
+}
+
+void LanePool::Finish(Worker* worker) {
+  if (worker->call.done.load(std::memory_order_acquire) == 0) return;
+  std::unique_ptr<LaunchJob> job;
+  bool canceled;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    job = std::move(worker->job);
+    canceled = worker->canceled;
+  }
+  const Result<pid_t>& outcome = *worker->call.outcome;
+  if (canceled) {
+    if (outcome.ok()) Discard(outcome.value());
+    job->listener->LaunchFinished(job->id, Canceled());
+  } else if (outcome.ok()) {
+    job->listener->LaunchFinished(job->id, WatchLaunched(*job, outcome.value()));
+  } else {
+    job->listener->LaunchFinished(job->id, outcome.error());
+  }
+  Release(worker);
+}
+
+void LanePool::FillLanes() {
+  for (;;) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (queue_.empty() || !MayGrow()) return;
+      ++starting_;
+    }
+    const Result<Worker*> worker = AddWorker();
+    std::deque<std::unique_ptr<LaunchJob>> hopeless;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      --starting_;
+      if (!worker.ok() && workers_.empty()) hopeless.swap(queue_);
+    }
+    for (const auto& job : hopeless) job->listener->LaunchFinished(job->id, worker.error());
+    if (!worker.ok()) return;
+    Release(worker.value());
+  }
+}
+
+void LanePool::WatchQueue() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (watching_queue_) return;
+    watching_queue_ = true;
+  }
+  Reactor::Instance().Tick([this] {
+    FillLanes();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    watching_queue_ = !queue_.empty();
+    return watching_queue_;
+  });
+}
+
+}  // namespace sallyport

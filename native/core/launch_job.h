@@ -1,0 +1,56 @@
+// One launch on its way: what was asked for, and the descriptors that it holds meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/launch_request.h"
+#include "core/reaper.h"
+#include "core/result.h"
+#include "core/unique_fd.h"
+
+namespace sallyport {
+
+// What stands at one number of the child's table.
+struct TableEntry {
+  enum class Kind { kNull, kPipeToChild, kPipeFromChild, kHeld };
+  int target;
+  Kind kind;
+  int held;  // kHeld: a number in LaunchJob::held
+};
+
+using JobId = uint64_t;
+
+// A child that runs and is watched, with our ends of its pipes in the order of the table.
+struct LaunchedChild {
+  ChildId id;
+  pid_t pid;
+  std::vector<UniqueFd> ours;
+};
+
+// Told on a native thread. Must not block for long and must not throw.
+class LaunchListener : public ExitListener {
+ public:
+  virtual void LaunchFinished(JobId id, Result<LaunchedChild> outcome) = 0;
+};
+
+// All descriptors are numbers of the process's own table, so a job must end on a thread that has
+// it: never on a lane.
+struct LaunchJob {
+  LaunchRequest request;  // descriptors and null_targets: filled by OpenTable()
+  std::vector<TableEntry> table;
+  std::vector<UniqueFd> held;
+  std::vector<UniqueFd> ours;
+  std::vector<UniqueFd> theirs;
+  std::shared_ptr<LaunchListener> listener;
+  JobId id = 0;  // 0: somebody waits for this launch
+};
+
+// Opens the pipes of the table and fills the request with it. Stage "descriptor".
+Result<bool> OpenTable(LaunchJob& job);
+
+// Hands a child that was just started to the reaper. On failure it has been killed and reaped.
+Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid);
+
+}  // namespace sallyport

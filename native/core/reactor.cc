@@ -1,0 +1,135 @@
+// The reactor: the one native thread in the process's own descriptor table. It waits for
+// descriptors and calls who asked.
+#include "core/reactor.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "core/thread.h"
+
+namespace sallyport {
+
+namespace {
+
+constexpr Reactor::Token kWake = 0;
+constexpr int kTickMilliseconds = 50;
+
+}  // namespace
+
+Reactor& Reactor::Instance() {
+  static Reactor* const instance = new Reactor;
+  return *instance;
+}
+
+bool Reactor::EnsureRunning() {
+  if (running_) return true;
+  if (!epoll_.valid()) epoll_.reset(MoveAboveStandard(epoll_create1(EPOLL_CLOEXEC)));
+  if (!epoll_.valid()) return false;
+  if (!wake_.valid()) {
+    UniqueFd wake(MoveAboveStandard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
+    epoll_event event = {};
+    event.events = EPOLLIN | EPOLLET;
+    event.data.u64 = kWake;
+    if (!wake.valid() || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake.get(), &event) != 0) {
+      return false;
+    }
+    wake_ = std::move(wake);
+  }
+  running_ = StartThread("sallyport-react", [this] { Loop(); });
+  if (!running_) errno = EAGAIN;
+  return running_;
+}
+
+Reactor::Token Reactor::Add(int fd, std::function<void()> on_ready) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!EnsureRunning()) return 0;
+  const Token token = next_token_++;
+  handlers_[token] = std::make_shared<std::function<void()>>(std::move(on_ready));
+  epoll_event event = {};
+  event.events = EPOLLIN | EPOLLET;
+  // The token, not a pointer: an event that outlives its registration then finds nothing.
+  event.data.u64 = token;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return token;
+  const int refused = errno;
+  handlers_.erase(token);
+  errno = refused;
+  return 0;
+}
+
+void Reactor::Remove(Token token, int fd) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  handlers_.erase(token);
+}
+
+bool Reactor::Run() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return EnsureRunning();
+}
+
+void Reactor::Post(std::function<void()> task) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  tasks_.push_back(std::move(task));
+  Wake();
+}
+
+void Reactor::Tick(std::function<bool()> on_tick) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ticks_.push_back(std::move(on_tick));
+  Wake();
+}
+
+void Reactor::Wake() {
+  const uint64_t one = 1;
+  // Fails only with EAGAIN: the counter is full, so that the loop is about to look anyway.
+  const ssize_t written = write(wake_.get(), &one, sizeof one);
+  static_cast<void>(written);
+}
+
+void Reactor::Loop() {
+  constexpr int kBatch = 64;
+  epoll_event events[kBatch];
+  for (;;) {
+    const bool ticking = RunTasks();
+    const int count = epoll_wait(epoll_.get(), events, kBatch, ticking ? kTickMilliseconds : -1);
+    for (int i = 0; i < count; ++i) {
+      std::shared_ptr<std::function<void()>> handler;
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto found = handlers_.find(events[i].data.u64);
+        if (found != handlers_.end()) handler = found->second;
+      }
+      if (handler != nullptr) (*handler)();
+    }
+    if (ticking && count <= 0) RunTicks();
+  }
+}
+
+bool Reactor::RunTasks() {
+  std::vector<std::function<void()>> due;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    due.swap(tasks_);
+  }
+  for (const std::function<void()>& task : due) task();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !ticks_.empty();
+}
+
+void Reactor::RunTicks() {
+  std::vector<std::function<bool()>> due;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    due.swap(ticks_);
+  }
+  for (std::function<bool()>& tick : due) {
+    if (!tick()) continue;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ticks_.push_back(std::move(tick));
+  }
+}
+
+}  // namespace sallyport

@@ -1,0 +1,20 @@
+// Makes a Child of what the native side started, or ends it where that fails.
+import { constants } from 'node:os';
+
+import { native } from '../native.js';
+import type { LaunchPlan } from '../plan/plan.js';
+import { Child } from './child.js';
+import type { Launched } from './events.js';
+import { supervise, type Supervision } from './supervision.js';
+
+/** A child that nobody holds must not go on: it is killed before the error is thrown. */
+export function adopt(plan: LaunchPlan, launched: Launched, supervision: Supervision): Child {
+  try {
+    const child = new Child(plan, launched, supervision.killSignal);
+    supervise(child, supervision);
+    return child;
+  } catch (error) {
+    native().signal(launched.id, constants.signals.SIGKILL);
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+// From a caller's words to what the addon takes: the plan, and the request that says the same.
+import {
+  SESSION_MODES,
+  TABLE_HELD,
+  TABLE_NULL,
+  TABLE_PIPE_FROM_CHILD,
+  TABLE_PIPE_TO_CHILD,
+  type NativeRequest,
+} from '../native.js';
+import { ownDirectory } from '../plan/attributes.js';
+import type { RawOptions } from '../plan/options.js';
+import { draftPlan, type LaunchPlan } from '../plan/plan.js';
+import { HeldDescriptors } from './held.js';
+
+/**
+ * Plans a launch and hands it to `start`, with the plan's descriptors held from before they were
+ * described. What `start` does not take over is released.
+ */
+export function withRequest<T>(
+  call: 'spawn' | 'launch',
+  file: unknown,
+  args: unknown,
+  options: RawOptions,
+  start: (plan: LaunchPlan, request: () => NativeRequest) => T,
+): T {
+  const draft = draftPlan(call, file, args, options);
+  const held = HeldDescriptors.take(draft);
+  try {
+    const plan = held.finish(draft);
+    return start(plan, () => {
+      const request = encodeRequest(plan, held);
+      held.handOver();
+      return request;
+    });
+  } finally {
+    held.release();
+  }
+}
+
+function encodeRequest(plan: LaunchPlan, held: HeldDescriptors): NativeRequest {
+  // Started by the calling thread at once, a child that keeps our directory has nothing to change.
+  const keepsDirectory = plan.route.kind === 'direct' && plan.cwd === ownDirectory();
+  const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`);
+  return [
+    plan.executable,
+    encodeStrings(plan.argv),
+    encodeStrings(environment),
+    keepsDirectory ? '' : plan.cwd,
+    encodeTable(plan, held),
+    SESSION_MODES[plan.session],
+    plan.foreground ?? -1,
+  ];
+}
+
+function encodeStrings(strings: readonly string[]): string {
+  return strings.length === 0 ? '' : `${strings.join('\0')}\0`;
+}
+
+function encodeTable(plan: LaunchPlan, held: HeldDescriptors): Int32Array {
+  const table: number[] = [];
+  for (const { target, channel, source } of plan.descriptors) {
+    if (source !== null) table.push(target, TABLE_HELD, held.fdOf(source));
+    else if (channel === 'null') table.push(target, TABLE_NULL, -1);
+    else table.push(target, target === 0 ? TABLE_PIPE_TO_CHILD : TABLE_PIPE_FROM_CHILD, -1);
+  }
+  return Int32Array.from(table);
+}

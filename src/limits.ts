@@ -1,0 +1,26 @@
+// What to tell somebody who has come to a limit of the system.
+import { constants } from 'node:os';
+
+import { isFailure, native } from './native.js';
+
+const { EAGAIN, EMFILE, ENFILE, ENOMEM } = constants.errno;
+
+/** '' for an errno that stands for no limit. @param errno positive, as in errno(3) */
+export function adviseLimit(errno: number): string {
+  if (errno === EMFILE || errno === ENFILE) return openFiles();
+  if (errno === EAGAIN) {
+    return 'this user has as many processes and threads as it may (RLIMIT_NPROC, or pids.max of the cgroup)';
+  }
+  if (errno === ENOMEM) {
+    const held = Math.round(process.memoryUsage.rss() / 2 ** 20);
+    return `this process holds ${held} MiB; the system has no memory for another`;
+  }
+  return '';
+}
+
+function openFiles(): string {
+  const open = native().listDescriptors();
+  // At the limit even looking needs a descriptor that is not to be had.
+  const used = isFailure(open) ? 'all' : String(open.length);
+  return `${used} of ${native().descriptorLimit()} descriptors are open (soft RLIMIT_NOFILE): close some or raise the limit`;
+}

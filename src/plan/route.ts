@@ -1,0 +1,64 @@
+// Chooses how a child is started, before anything is: by the calling thread or by a spawner lane.
+import { systemError } from '../errors.js';
+import { adviseLimit } from '../limits.js';
+import { isFailure, native } from '../native.js';
+
+/** How the child is started, and why so. */
+export interface Route {
+  /**
+   * `lane`: by a thread with a descriptor table of its own, so that the child never had ours, not even
+   * before its exec. `thread`: by a thread that shares our table, where the system refuses it one of
+   * its own. `direct`: by the calling thread. After its exec the child has the same table by all three.
+   */
+  readonly kind: 'lane' | 'thread' | 'direct';
+  readonly reasons: readonly string[];
+}
+
+const DIRECT = route('direct', [
+  'noNewPrivileges: false, so that no thread of its own is needed',
+  'the calling thread gives the pid soonest',
+]);
+
+const NO_PRIVATE_TABLE =
+  'the system refuses a private descriptor table (close_range and unshare): everything else is closed between clone and exec';
+
+/** Lanes once known: asking starts the first one. */
+const laneRoutes = new Map<boolean, Route>();
+
+/** @throws {SallyportError} where no lane can be started */
+export function chooseRoute(
+  call: 'spawn' | 'launch',
+  noNewPrivileges: boolean,
+  file: string,
+): Route {
+  if (call === 'spawn' && !noNewPrivileges && native().canSpawnDirect()) return DIRECT;
+  let chosen = laneRoutes.get(noNewPrivileges);
+  if (chosen === undefined) {
+    chosen = laneRoute(noNewPrivileges, file);
+    laneRoutes.set(noNewPrivileges, chosen);
+  }
+  return chosen;
+}
+
+function laneRoute(noNewPrivileges: boolean, file: string): Route {
+  const isPrivate = native().hasPrivateLanes(noNewPrivileges);
+  if (isFailure(isPrivate)) {
+    throw systemError(isPrivate.errno, 'start a spawner lane', adviseLimit(isPrivate.errno), {
+      syscall: `spawn ${file}`,
+      path: file,
+      stage: isPrivate.stage === 'descriptor' ? 'descriptor' : 'process',
+      stageSource: 'reported',
+      ...(isPrivate.path === '' ? {} : { stagePath: isPrivate.path }),
+    });
+  }
+  const reasons = [
+    noNewPrivileges
+      ? 'no_new_privs is set on the spawner, so that children have it and this process does not'
+      : 'noNewPrivileges: false, by lanes without no_new_privs',
+  ];
+  return isPrivate ? route('lane', reasons) : route('thread', [...reasons, NO_PRIVATE_TABLE]);
+}
+
+function route(kind: Route['kind'], reasons: readonly string[]): Route {
+  return Object.freeze({ kind, reasons: Object.freeze(reasons) });
+}
