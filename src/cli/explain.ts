@@ -20,6 +20,10 @@ export function formatPlan(plan: PlanDescription): string {
       line(index === 0 ? 'descriptors' : '', describeDescriptor(descriptor)),
     ),
     line('session', SESSIONS[plan.session] + keyboard),
+    line(
+      'privileges',
+      plan.noNewPrivileges ? 'no new ones: setuid programs give it nothing' : 'setuid programs may grant it new ones',
+    ),
     line('route', `${plan.route.kind}: ${plan.route.reasons.join('; ')}`),
     line('digest', plan.digest),
     'Nothing was started. Values of arguments and variables are never shown.\n',

@@ -39,6 +39,7 @@ program
   )
   .option('--cwd <DIR>', 'start in this directory')
   .option('--session <new|group|inherit>', 'session of the program (default: see below)')
+  .option('--allow-new-privileges', 'let setuid programs such as sudo work')
   .option('--explain', 'print the launch plan and start nothing')
   .option('--json', 'with --explain: as JSON')
   .addHelpText(

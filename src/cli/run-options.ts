@@ -9,6 +9,7 @@ export interface RunFlags {
   env?: string[];
   cwd?: string;
   session?: string;
+  allowNewPrivileges?: boolean;
   explain?: boolean;
   json?: boolean;
 }

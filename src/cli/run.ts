@@ -32,6 +32,7 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
     pass,
     env: createEnvironment(parseVariables(flags.env, process.env)),
     session: job.session,
+    noNewPrivileges: flags.allowNewPrivileges !== true,
     ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
     ...(job.foreground === undefined ? {} : { foreground: job.foreground }),
   };
