@@ -100,6 +100,8 @@ export interface NativeBinding {
   signal(id: number, signal: number): number;
   /** 0 or a positive errno. */
   signalGroup(id: number, signal: number): number;
+  /** Best effort. */
+  enlargePipe(fd: number): void;
   onEvents(callback: (events: readonly NativeEvent[]) => void): void;
   keepAlive(wanted: boolean): void;
 }

@@ -12,6 +12,7 @@
 #include "binding/values.h"
 #include "core/lane_pool.h"
 #include "core/launch_job.h"
+#include "core/pipes.h"
 #include "core/posix_spawner.h"
 #include "core/reaper.h"
 
@@ -122,6 +123,10 @@ void OnEvents(const Napi::CallbackInfo& info) {
   EnvironmentData::Of(info.Env()).mailbox()->Open(info.Env(), info[0]);
 }
 
+void EnlargePipeJs(const Napi::CallbackInfo& info) {
+  EnlargePipe(info[0].As<Napi::Number>().Int32Value());
+}
+
 // (boolean): whether children keep this environment's event loop running.
 void KeepAlive(const Napi::CallbackInfo& info) {
   const bool wanted = info[0].As<Napi::Boolean>().Value();
@@ -139,6 +144,7 @@ void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("signal", Napi::Function::New<Signal>(env, "signal"));
   exports.Set("signalGroup", Napi::Function::New<SignalGroup>(env, "signalGroup"));
   exports.Set("onEvents", Napi::Function::New<OnEvents>(env, "onEvents"));
+  exports.Set("enlargePipe", Napi::Function::New<EnlargePipeJs>(env, "enlargePipe"));
   exports.Set("keepAlive", Napi::Function::New<KeepAlive>(env, "keepAlive"));
 }
 

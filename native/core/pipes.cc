@@ -8,6 +8,8 @@
 
 namespace sallyport {
 
+void EnlargePipe(int fd) { fcntl(fd, F_SETPIPE_SZ, 1 << 20); }
+
 Result<ChannelPipe> OpenChannelPipe(PipeDirection direction) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return SysError{"descriptor", errno, ""};

@@ -13,6 +13,11 @@ struct ChannelPipe {
   UniqueFd theirs;  // blocking: programs expect that of their standard channels
 };
 
+// Enlarges a pipe to what an unprivileged process may have (fs.pipe-max-size is 1 MiB unless
+// somebody changed it), F_SETPIPE_SZ of fcntl(2). Refused quietly where the user's pipes hold too
+// much already.
+void EnlargePipe(int fd);
+
 // A real pipe, pipe2(O_CLOEXEC), both ends above 2. The child can open /dev/stdout on a pipe, which
 // it cannot on the socket pairs that Node makes. Stage "descriptor".
 Result<ChannelPipe> OpenChannelPipe(PipeDirection direction);

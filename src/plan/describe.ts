@@ -1,6 +1,4 @@
 // A plan for people and records: redacted, and its digest.
-import { createHash } from 'node:crypto';
-
 import type { DescriptorPlan } from './descriptors.js';
 import type { LaunchPlan } from './plan.js';
 
@@ -69,5 +67,8 @@ export function planDigest(plan: LaunchPlan): string {
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
   };
+  // Loaded with the first digest: importing this package must cost next to nothing.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- synchronous and late
+  const { createHash } = require('node:crypto') as typeof import('node:crypto');
   return `sha256:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
 }
