@@ -1,6 +1,10 @@
 // Tells descriptors that were handed to this process from those that Node opened for itself.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
+export function isOpen(fd: number): boolean {
+  return readTarget('self', String(fd)) !== null;
+}
+
 /**
  * Node holds some fifteen descriptors before the first line of ours runs, at the low numbers that
  * people use: `--pass 9` without `9<file` would hand over one of its eventfds. They are event

@@ -1,7 +1,7 @@
 // The options of `sallyport run` → options of spawn().
 import type { PassEntry, SpawnOptions } from '../plan/options.js';
 import { UsageError } from './failure.js';
-import { belongsToNode } from './inherited.js';
+import { belongsToNode, isOpen } from './inherited.js';
 
 /** As commander gives them. */
 export interface RunFlags {
@@ -33,6 +33,10 @@ export function parsePass(written: readonly string[] = []): PassEntry[] {
       throw new UsageError('--pass: not a descriptor number: write --pass 5, or --pass 5=3 for number 3 in the child');
     }
     const fd = Number(match[1]);
+    // Before the library opens descriptors of its own at the lowest free numbers.
+    if (!isOpen(fd)) {
+      throw new UsageError(`--pass ${fd}: not open here: open it in the shell, as in ${fd}<FILE`);
+    }
     if (belongsToNode(fd)) {
       throw new UsageError(
         `--pass ${fd}: not handed to sallyport (${fd} is a number that node uses itself): open it in the shell, as in ${fd}<FILE`,

@@ -23,8 +23,8 @@ export class TerminalJob implements Job {
   #child: Child | null = null;
   /** The child's group has the keyboard, from us. */
   #hasGiven = false;
-  /** We were told to stop, and others of our job were told by the same hand. */
-  #isToldToStop = false;
+  /** The signal by which we were told to stop, and others of our job by the same hand. */
+  #toldToStop: NodeJS.Signals | null = null;
   #isChildStopped = false;
 
   constructor(terminal: Terminal) {
@@ -88,31 +88,35 @@ export class TerminalJob implements Job {
     if (this.#child === null) return;
     const signal = native().peekStopped(this.#child.pid);
     if (signal === 0) return;
-    const wantsKeyboard = signal === SIGTTIN || signal === SIGTTOU;
-    if (wantsKeyboard && !this.#hasGiven && this.#terminal.isOurs()) this.#give(this.#child);
-    if (wantsKeyboard && this.#terminal.isAt(this.#child.pid)) sendToGroup(this.#child, 'SIGCONT');
-    else this.#stop(this.#child, signal);
+    if (isKeyboardWish(signal) && this.#toldToStop === null) {
+      if (!this.#hasGiven && this.#terminal.isOurs()) this.#give(this.#child);
+      if (this.#terminal.isAt(this.#child.pid)) {
+        sendToGroup(this.#child, 'SIGCONT');
+        return;
+      }
+    }
+    this.#stop(this.#child, signal);
   }
 
   #stop(child: Child, signal: number): void {
     this.#isChildStopped = true;
     if (this.#hasGiven) this.#terminal.take(true);
     this.#hasGiven = false;
-    // The keyboard's ^Z and the kernel's SIGTTIN are for a whole job: the shell gets its prompt back
-    // when all of it is stopped. SIGSTOP is for one process.
-    const wholeGroup = signal !== SIGSTOP && !this.#isToldToStop;
-    this.#isToldToStop = false;
     if (!isGroupOrphaned(this.#ownGroup)) {
-      native().raiseDefault(signal, wholeGroup);
+      // The keyboard's ^Z and the kernel's SIGTTIN are for a whole job: the shell gets its prompt
+      // back when all of it is stopped. SIGSTOP is for one process.
+      if (this.#toldToStop === null) native().raiseDefault(signal, signal !== SIGSTOP);
+      else native().raiseDefault(constants.signals[this.#toldToStop], false);
       return; // SIGCONT is an event of its own.
     }
     // Nobody is there to continue us (`docker run -it … sallyport run sh`): never stop. A reader in
     // the background can never be given the keyboard then; the kernel ends such groups like this.
-    if (signal === SIGTTIN || signal === SIGTTOU) sendToGroup(child, 'SIGHUP');
+    if (isKeyboardWish(signal)) sendToGroup(child, 'SIGHUP');
     this.#continue();
   }
 
   #continue(): void {
+    this.#toldToStop = null;
     if (this.#child === null) return;
     // Stopped by SIGSTOP we had no time to take the keyboard back; our shell took it.
     if (this.#hasGiven && !this.#terminal.isAt(this.#child.pid)) this.#hasGiven = false;
@@ -123,7 +127,7 @@ export class TerminalJob implements Job {
 
   #passStop(signal: NodeJS.Signals): void {
     if (this.#child === null) return;
-    this.#isToldToStop = true;
+    this.#toldToStop = signal;
     // ^Z so soon after `fg` that it cancelled the SIGCONT: the child has nothing to do any more.
     if (this.#isChildStopped) this.#stop(this.#child, constants.signals[signal]);
     // It may put the screen right first; we stop when it has stopped.
@@ -134,4 +138,9 @@ export class TerminalJob implements Job {
     this.#terminal.give(child.pid);
     this.#hasGiven = true;
   }
+}
+
+/** The kernel stopped a background process that reads from the terminal, or changes its modes. */
+function isKeyboardWish(signal: number): boolean {
+  return signal === SIGTTIN || signal === SIGTTOU;
 }

@@ -46,8 +46,9 @@ export class Terminal {
   /** Gives the keyboard to `group`, in the modes in which that group left the terminal. */
   give(group: number): void {
     this.keepModes();
-    native().setForegroundGroup(this.fd, group);
     if (this.#childModes !== null) native().restoreTerminalModes(this.fd, this.#childModes);
+    // Last: a ^Z between this and the SIGCONT that follows is lost, in every shell.
+    native().setForegroundGroup(this.fd, group);
   }
 
   /**

@@ -46,15 +46,33 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('^Z stops all of it, fg continues all of it', async () => {
       await using tty = await open();
-      tty.type(`$S run sh -c 'echo rea""dy; read x </dev/tty; echo got $x' | cat`);
+      tty.type(`$S run sh -c 'echo rea""dy; exec sleep 60' | cat`);
       await tty.expect('ready');
-      for (const _ of [1, 2]) {
+      for (const _ of [1, 2, 3]) {
         tty.send(KEYS.stop);
         await tty.expect(STOPPED);
         await tty.expect('$ ');
         expect(tty.foreground()).toBe(tty.pid);
         tty.type('fg');
         await waitFor('the job to be in the foreground', () => tty.foreground() !== tty.pid);
+      }
+      tty.send(KEYS.interrupt);
+      await tty.expect('<130>$ ');
+    });
+
+    it('^Z while the child has the keyboard that it asked for', async () => {
+      await using tty = await open();
+      tty.type(`$S run sh -c 'echo child $$; read x </dev/tty; echo got $x' | cat`);
+      const child = Number((await tty.expect(/child (\d+)/))[1]);
+      const isAtKeyboard = () => tty.foreground() === child && readStat(child)?.state === 'S';
+      await waitFor('the child to be at the keyboard', isAtKeyboard);
+      for (const _ of [1, 2]) {
+        tty.send(KEYS.stop);
+        await tty.expect(STOPPED);
+        await tty.expect('$ ');
+        expect(tty.foreground()).toBe(tty.pid);
+        tty.type('fg');
+        await waitFor('the child to be at the keyboard', isAtKeyboard);
       }
       tty.type('word');
       await tty.expect('got word');

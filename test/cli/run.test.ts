@@ -166,6 +166,7 @@ describe('exit code', () => {
 describe('signals', () => {
   /** A shell whose helper, which only the group's number reaches, says what it got. */
   const reporter = `
+    exec 2>/dev/null # the shell would say how sleep ended
     trap : INT TERM HUP QUIT
     (for s in INT TERM HUP QUIT; do trap "echo got $s; exit" $s; done; echo ready; while :; do sleep 0.05; done)
     exit 0`;
@@ -186,7 +187,7 @@ describe('signals', () => {
   });
 
   it('a child that ignores SIGTERM is waited for', async () => {
-    const { child, next, ended } = await started(['run', 'sh', '-c', 'trap "" TERM; trap "exit 7" HUP; echo ready; while :; do sleep 0.05; done']);
+    const { child, next, ended } = await started(['run', 'sh', '-c', 'exec 2>&-; trap "" TERM; trap "exit 7" HUP; echo ready; while :; do sleep 0.05; done']);
     await next();
     child.kill('SIGTERM');
     child.kill('SIGTERM');
@@ -204,7 +205,7 @@ describe('signals', () => {
   });
 
   it('SIGUSR1 and SIGUSR2 go to the child, and do not open our inspector', async () => {
-    const { child, next, ended } = await started(['run', 'sh', '-c', 'trap "echo USR1" USR1; trap "exit 5" USR2; echo ready; while :; do sleep 0.05; done']);
+    const { child, next, ended } = await started(['run', 'sh', '-c', 'exec 2>&-; trap "echo USR1" USR1; trap "exit 5" USR2; echo ready; while :; do sleep 0.05; done']);
     await next();
     child.kill('SIGUSR1');
     expect(await next()).toBe('USR1');
@@ -220,7 +221,7 @@ describe('signals', () => {
   });
 
   needs('bash').it('a stop of our job stops the child too, in its session of its own, and CONT continues it', async () => {
-    const shell = spawn('bash', ['-c', 'set -m; "$@" & read x; wait', 'bash', process.execPath, cli, 'run', 'sh', '-c', 'echo $$ $PPID; exec sleep 60'], {
+    const shell = spawn('bash', ['-c', 'exec 2>&-; set -m; "$@" & read x; wait', 'bash', process.execPath, cli, 'run', 'sh', '-c', 'echo $$ $PPID; exec sleep 60'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const [line] = (await once(createInterface(shell.stdout), 'line')) as [string];
@@ -239,7 +240,7 @@ describe('signals', () => {
 
   it('a stop that the kernel would discard stops neither', async () => {
     // Detached: the leader of a session has no shell that could continue it.
-    const child = spawn(process.execPath, [cli, 'run', 'sh', '-c', 'trap "exit 4" TERM; echo ready; while :; do sleep 0.05; done'], {
+    const child = spawn(process.execPath, [cli, 'run', 'sh', '-c', 'exec 2>&-; trap "exit 4" TERM; echo ready; while :; do sleep 0.05; done'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       detached: true,
     });
