@@ -15,7 +15,7 @@ export interface Job {
   /** The child could not be started: `foreground` is undefined from now on. */
   abandon(): void;
   /** The child has ended. May end this process too, by the signal that ended the child. */
-  end(status: ExitStatus): void;
+  end(status: ExitStatus): void | Promise<void>;
 }
 
 /** On a terminal a job as a shell has it, elsewhere a session of its own, unless the caller says. */

@@ -48,7 +48,7 @@ async function start(job: Job, file: string, args: readonly string[], options: S
   const child = startChild(job, file, args, options);
   job.watch(child);
   const status = await child.exited;
-  job.end(status);
+  await job.end(status);
   if (status.lost) complain(`run: how ${file} ended is not known: something else in this process waited for it`);
   return native().exitNow(exitCode(status));
 }

@@ -1,5 +1,6 @@
 // Job control on a terminal: between the caller's shell and a child with a process group of its own.
 import { constants } from 'node:os';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import type { Child } from '../launch/child.js';
 import type { ExitStatus } from '../launch/events.js';
@@ -10,6 +11,9 @@ import { isGroupOrphaned, isGroupShared } from './process-group.js';
 import type { Terminal } from './terminal.js';
 
 const { SIGINT, SIGSTOP, SIGTTIN, SIGTTOU } = constants.signals;
+
+/** Milliseconds in which a shell looks at what its children do. */
+const SHELL_LOOKS = 50;
 
 /**
  * To its shell this process is the program: when the child stops it stops, when it is continued it
@@ -26,6 +30,8 @@ export class TerminalJob implements Job {
   /** The signal by which we were told to stop, and others of our job by the same hand. */
   #toldToStop: NodeJS.Signals | null = null;
   #isChildStopped = false;
+  /** Others of our job wanted the keyboard while the child had it, and were stopped by the kernel. */
+  #arePeersStopped = false;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -43,8 +49,9 @@ export class TerminalJob implements Job {
     });
     for (const signal of ['SIGTTIN', 'SIGTTOU'] as const) {
       process.on(signal, () => {
-        // Somebody else of our job wants the keyboard while the child has it: `end` makes it good.
-        if (!this.#hasGiven) this.#passStop(signal);
+        // The kernel sends these to a whole group: somebody else of our job wants the keyboard.
+        if (this.#hasGiven) this.#arePeersStopped = true;
+        else this.#passStop(signal);
       });
     }
   }
@@ -61,15 +68,23 @@ export class TerminalJob implements Job {
     this.foreground = undefined;
   }
 
-  end(status: ExitStatus): void {
-    const hadKeyboard = this.#hasGiven;
-    this.#hasGiven = false;
+  async end(status: ExitStatus): Promise<void> {
     this.#child = null;
-    if (!hadKeyboard) return;
+    if (!this.#hasGiven) return;
     this.#terminal.take(status.signal !== null);
-    // The kernel stopped those of our job that wanted the keyboard meanwhile.
-    process.kill(0, 'SIGCONT');
+    await this.#continuePeers();
     this.#passInterrupt(status.signal);
+  }
+
+  async #continuePeers(): Promise<void> {
+    // Twice, so that a signal which crossed the child's end has become an event.
+    await setImmediate();
+    await setImmediate();
+    if (!this.#arePeersStopped) return;
+    process.kill(0, 'SIGCONT');
+    // The shell takes a job whose other processes are stopped for stopped when we end, unless it has
+    // seen by then that they go on.
+    await setTimeout(SHELL_LOOKS);
   }
 
   /**

@@ -236,13 +236,13 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('--session inherit: ^C reaches it once', async () => {
       await using tty = await open();
-      tty.type(
-        `$S run --session inherit sh -c 'n=0; trap "n=\\$((n+1))" INT; trap "echo n\\$n; exit 0" QUIT; echo rea""dy; while :; do read x; done'`,
-      );
+      const count = 'let n = 0; process.on("SIGINT", () => console.log("n", ++n)).on("SIGQUIT", () => { console.log("all", n); process.exit(); })';
+      tty.type(`$S run --session inherit ${node(count)}`);
       await tty.expect('ready');
       tty.send(KEYS.interrupt);
+      await tty.expect('n 1');
       tty.send(KEYS.quit);
-      await tty.expect('n1');
+      await tty.expect('all 1');
       await tty.expect('<0>$ ');
     });
   });
