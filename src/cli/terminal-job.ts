@@ -124,9 +124,12 @@ export class TerminalJob implements Job {
       else native().raiseDefault(constants.signals[this.#toldToStop], false);
       return; // SIGCONT is an event of its own.
     }
-    // Nobody is there to continue us (`docker run -it … sallyport run sh`): never stop. A reader in
-    // the background can never be given the keyboard then; the kernel ends such groups like this.
-    if (isKeyboardWish(signal)) sendToGroup(child, 'SIGHUP');
+    // Nobody is there to continue us (`docker run -it … sallyport run sh`): never stop. Who wants a
+    // keyboard that is somebody else's will never get it; the kernel ends such groups like this.
+    if (isKeyboardWish(signal)) {
+      if (this.#terminal.isOurs()) this.#give(child);
+      else sendToGroup(child, 'SIGHUP');
+    }
     this.#continue();
   }
 
