@@ -22,5 +22,20 @@
       # Node unloads the addon with the last environment that loaded it; its threads stay.
       'ldflags': ['-pthread', '-Wl,-z,nodelete'],
     },
+    {
+      # Freestanding: no C library is linked and none is needed at run time.
+      'target_name': 'sallyport-launcher',
+      'type': 'executable',
+      'sources': ['native/launcher/launcher.c', 'native/launcher/steps.c'],
+      'cflags!': ['-O3', '-pthread', '-fPIC', '-fno-omit-frame-pointer'],
+      'cflags': [
+        '-std=c11', '-O2', '-Wall', '-Wextra', '-ffreestanding', '-fno-stack-protector',
+        '-fno-asynchronous-unwind-tables', '-fno-pie',
+      ],
+      'ldflags!': ['-pthread', '-rdynamic'],
+      'ldflags': [
+        '-nostdlib', '-static', '-no-pie', '-Wl,-z,noexecstack', '-Wl,--build-id=none',
+      ],
+    },
   ],
 }

@@ -8,9 +8,20 @@ export type Stage =
   | 'lookup' // finding the program
   | 'cwd' // changing to the child's working directory
   | 'descriptor' // opening, duplicating or placing descriptors
-  | 'terminal' // making the child's group the terminal's foreground group
+  | 'terminal' // the controlling terminal, or its foreground group
   | 'exec' // execve(2) and what it needs: the file, its interpreter, arguments, environment
   | 'process' // creating the process and watching over it
+  | 'launcher' // starting the launcher, or what it was told
+  | 'limits' // from here on: the option of that name
+  | 'umask'
+  | 'nice'
+  | 'ioPriority'
+  | 'oomScoreAdjust'
+  | 'cpuAffinity'
+  | 'groups'
+  | 'group'
+  | 'user'
+  | 'dieWithParent'
   | 'signal' // sending a signal
   | 'platform';
 

@@ -7,7 +7,21 @@ export { createEnvironment, Environment, type EnvironmentRequest } from './plan/
 export type { DescriptorPlan } from './plan/descriptors.js';
 export type { LaunchPlan } from './plan/plan.js';
 export type { Route } from './plan/route.js';
-export type { PassEntry, PlanOptions, SpawnOptions, StdioEntry } from './plan/options.js';
+export type {
+  AttributeOptions,
+  IoPriority,
+  LaunchAttributes,
+  Limit,
+  LimitName,
+  LimitValue,
+} from './plan/attributes.js';
+export type {
+  ListenerEntry,
+  PassEntry,
+  PlanOptions,
+  SpawnOptions,
+  StdioEntry,
+} from './plan/options.js';
 export { describePlan, planDigest, type PlanDescription } from './plan/describe.js';
 export { planLaunch, spawn } from './launch/spawn.js';
 export { launch } from './launch/launch.js';

@@ -1,5 +1,5 @@
 // The typed binding: the only file that loads the addon.
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import type { DescriptorObject } from './objects/object.js';
 import { unsupportedPlatform } from './errors.js';
@@ -63,6 +63,13 @@ export type NativeRequest = readonly [
   table: Int32Array,
   session: number,
   foreground: number,
+  /** Path of the launcher; '': none is needed. */
+  launcher: string,
+  /** Flat: code, number of arguments, arguments. -1 stands for an id to look up. */
+  steps: Float64Array,
+  announcesListeners: boolean,
+  user: string,
+  group: string,
 ];
 
 // TableEntry::Kind in native/core/launch_job.h.
@@ -106,7 +113,22 @@ export interface NativeBinding {
   keepAlive(wanted: boolean): void;
 }
 
+interface AddonFinder {
+  (directory: string): NativeBinding;
+  /** Path of the addon's file. */
+  resolve(directory: string): string;
+}
+
 let loaded: NativeBinding | undefined;
+let launcher: string | undefined;
+
+/** Path of the launcher, which is built and shipped beside the addon. */
+export function launcherPath(): string {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- resolves to a path at run time
+  const find = require('node-gyp-build') as AddonFinder;
+  launcher ??= join(dirname(find.resolve(join(__dirname, '..'))), 'sallyport-launcher');
+  return launcher;
+}
 
 /**
  * The addon, loaded at the first use, so that importing the package works on every platform.
@@ -130,7 +152,7 @@ function load(): NativeBinding {
   }
   try {
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- resolves to a path at run time
-    const find = require('node-gyp-build') as (directory: string) => NativeBinding;
+    const find = require('node-gyp-build') as AddonFinder;
     return find(join(__dirname, '..'));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';

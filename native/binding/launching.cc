@@ -1,29 +1,57 @@
 // Binding of launching: decode a request, start the child by the route asked for, signal it.
 #include "binding/launching.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "binding/environment_data.h"
 #include "binding/values.h"
+#include "core/accounts.h"
 #include "core/lane_pool.h"
 #include "core/launch_job.h"
 #include "core/pipes.h"
 #include "core/posix_spawner.h"
 #include "core/reaper.h"
+#include "core/spawn_in_table.h"
+#include "core/thread.h"
 
 namespace sallyport {
 
 namespace {
 
-// Arguments 0 to 6 of every launch: executable, arguments, environment, cwd, table, session,
-// foreground. Lists of strings come as one string in which each entry is followed by a NUL; the
-// table as triples (target, TABLE_* of src/native.ts, held number). The held numbers belong to the
-// job from here on, whatever becomes of it.
+// A flat list: code, number of arguments, arguments; -1 stands for an id that is to be looked up.
+std::vector<LaunchStep> DecodeSteps(const Napi::Float64Array& numbers) {
+  std::vector<LaunchStep> steps;
+  const size_t size = numbers.ElementLength();
+  for (size_t i = 0; i + 1 < size;) {
+    LaunchStep step = {static_cast<uint32_t>(numbers[i]), {}};
+    const size_t end = std::min(i + 2 + static_cast<size_t>(numbers[i + 1]), size);
+    for (i += 2; i < end; ++i) {
+      // By way of a signed number: niceness and oom_score_adj may be below zero.
+      step.arguments.push_back(numbers[i] == HUGE_VAL
+                                   ? RLIM_INFINITY
+                                   : static_cast<uint64_t>(static_cast<int64_t>(numbers[i])));
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+// Arguments 0 to 11 of every launch, NativeRequest of src/native.ts: executable, arguments,
+// environment, cwd, table, session, foreground; launcher, steps, listeners, user, group. Lists of
+// strings come as one string in which each entry is followed by a NUL; the table as triples
+// (target, TABLE_* of src/native.ts, held number). The held numbers belong to the job from here on,
+// whatever becomes of it.
 std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   auto job = std::make_unique<LaunchJob>();
   job->listener = EnvironmentData::Of(info.Env()).mailbox();
@@ -37,6 +65,12 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
 
   // A typed array is read without a call that an environment may refuse which is being terminated:
   // a number read as 0 would be another table.
+  request.launcher = info[7].As<Napi::String>().Utf8Value();
+  request.steps = DecodeSteps(info[8].As<Napi::Float64Array>());
+  request.announces_listeners = info[9].As<Napi::Boolean>().Value();
+  job->accounts = {info[10].As<Napi::String>().Utf8Value(),
+                   info[11].As<Napi::String>().Utf8Value()};
+
   const Napi::Int32Array table = info[4].As<Napi::Int32Array>();
   std::set<int> owned;  // one held number may serve several targets
   for (size_t i = 0; i + 2 < table.ElementLength(); i += 3) {
@@ -52,9 +86,8 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
 Result<LaunchedChild> SpawnDirect(LaunchJob& job) {
   const Result<bool> opened = OpenTable(job);
   if (!opened.ok()) return opened.error();
-  const LaunchRequest& request = job.request;
   const Result<pid_t> pid =
-      PosixSpawn(request, OrderDescriptorSteps(request.descriptors, request.null_targets));
+      SpawnInTable(job.request, job.request.descriptors, TableOrigin::kShared);
   if (!pid.ok()) return pid.error();
   return WatchLaunched(job, pid.value());
 }
@@ -63,8 +96,10 @@ Result<LaunchedChild> SpawnDirect(LaunchJob& job) {
 Napi::Value Spawn(const Napi::CallbackInfo& info) {
   EnsureChildrenWaitable();
   const std::unique_ptr<LaunchJob> job = Decode(info);
-  const bool by_lane = info[7].As<Napi::Boolean>().Value();
-  const bool no_new_privileges = info[8].As<Napi::Boolean>().Value();
+  const bool by_lane = info[12].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[13].As<Napi::Boolean>().Value();
+  const Result<bool> found = LookUpAccounts(job->accounts, &job->request.steps);
+  if (!found.ok()) return FailureToJs(info.Env(), found.error());
   Result<LaunchedChild> child =
       by_lane ? LanePool::Instance(no_new_privileges).Run(*job) : SpawnDirect(*job);
   if (!child.ok()) return FailureToJs(info.Env(), child.error());
@@ -74,6 +109,23 @@ Napi::Value Spawn(const Napi::CallbackInfo& info) {
   return Napi::Value(info.Env(), result);
 }
 
+// The databases may be far away: whoever names a user or group waits for a thread of its own.
+Result<bool> SubmitWithAccounts(std::unique_ptr<LaunchJob> job, bool no_new_privileges) {
+  LanePool& pool = LanePool::Instance(no_new_privileges);
+  if (job->accounts.user.empty() && job->accounts.group.empty()) return pool.Submit(std::move(job));
+  const std::shared_ptr<LaunchJob> shared = std::move(job);
+  const bool started = StartThread("sallyport-names", [&pool, shared] {
+    auto own = std::make_unique<LaunchJob>(std::move(*shared));
+    const JobId id = own->id;
+    const std::shared_ptr<LaunchListener> listener = own->listener;
+    Result<bool> result = LookUpAccounts(own->accounts, &own->request.steps);
+    if (result.ok()) result = pool.Submit(std::move(own));
+    if (!result.ok()) listener->LaunchFinished(id, result.error());
+  });
+  if (!started) return SysError{"process", EAGAIN, ""};
+  return true;
+}
+
 // (…, no_new_privs) -> job | failure. The callback of onEvents hears the outcome.
 Napi::Value Launch(const Napi::CallbackInfo& info) {
   static std::atomic<JobId> next_id{1};
@@ -81,8 +133,8 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
   std::unique_ptr<LaunchJob> job = Decode(info);
   const JobId id = next_id++;
   job->id = id;
-  const bool no_new_privileges = info[7].As<Napi::Boolean>().Value();
-  const Result<bool> submitted = LanePool::Instance(no_new_privileges).Submit(std::move(job));
+  const bool no_new_privileges = info[12].As<Napi::Boolean>().Value();
+  const Result<bool> submitted = SubmitWithAccounts(std::move(job), no_new_privileges);
   if (!submitted.ok()) return FailureToJs(info.Env(), submitted.error());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/descriptor_steps.h"
-#include "core/posix_spawner.h"
+#include "core/spawn_in_table.h"
 #include "core/thread.h"
 
 namespace sallyport {
@@ -90,9 +90,8 @@ Result<pid_t> SpawnWith(const LaunchRequest& request, const std::vector<int>& re
   if (received.size() < expected) return SysError{"descriptor", EMFILE, ""};
   std::vector<DescriptorMove> moves(request.descriptors);
   for (size_t i = 0; i < moves.size(); ++i) moves[i].source = received[i];
-  return PosixSpawn(request, table == LaneTable::kPrivate
-                                 ? OrderLaneSteps(moves, request.null_targets)
-                                 : OrderDescriptorSteps(moves, request.null_targets));
+  return SpawnInTable(request, moves,
+                      table == LaneTable::kPrivate ? TableOrigin::kLane : TableOrigin::kShared);
 }
 
 void Publish(int control, LaneCall* call, Result<pid_t> outcome) {

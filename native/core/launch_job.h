@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/accounts.h"
 #include "core/launch_request.h"
 #include "core/reaper.h"
 #include "core/result.h"
@@ -38,6 +39,7 @@ class LaunchListener : public ExitListener {
 // All descriptors are numbers of the process's own table, so a job must end on a thread that has
 // it: never on a lane.
 struct LaunchJob {
+  AccountNames accounts;
   LaunchRequest request;  // descriptors and null_targets: filled by OpenTable()
   std::vector<TableEntry> table;
   std::vector<UniqueFd> held;

@@ -1,6 +1,7 @@
 // What a spawner needs to start one child: fully resolved, owned, nothing left to decide.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,12 @@ enum class SessionMode {
   kInherit,  // the caller's session and process group
 };
 
+// A step that posix_spawn has no words for: a code of launcher/instructions.h and its arguments.
+struct LaunchStep {
+  uint32_t code;
+  std::vector<uint64_t> arguments;
+};
+
 struct LaunchRequest {
   std::string executable;  // absolute path
   StringList arguments;
@@ -55,6 +62,11 @@ struct LaunchRequest {
   std::vector<int> null_targets;  // these become /dev/null
   SessionMode session = SessionMode::kNew;
   int foreground_terminal = -1;  // kGroup only: a number in the child's table, or -1
+  // Where it is not empty the child becomes this program first, which takes the steps in their
+  // order.
+  std::string launcher;
+  std::vector<LaunchStep> steps;
+  bool announces_listeners = false;  // the child gets LISTEN_PID, which nobody knows before
 };
 
 }  // namespace sallyport

@@ -1,7 +1,7 @@
 // What `sallyport run` is to its child: who gets which signal, and who stops with whom.
 import type { Child } from '../launch/child.js';
 import type { ExitStatus } from '../launch/events.js';
-import type { Session } from '../plan/attributes.js';
+import type { Session } from '../plan/session.js';
 import { FollowingJob, SeparateJob } from './plain-job.js';
 import type { Terminal } from './terminal.js';
 import { TerminalJob } from './terminal-job.js';

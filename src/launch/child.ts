@@ -14,7 +14,7 @@ import {
   type ExitStatus,
   type Launched,
 } from './events.js';
-import { signalNumber } from './signals.js';
+import { signalNumber } from '../signals.js';
 
 const { ESRCH } = constants.errno;
 

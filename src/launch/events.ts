@@ -7,7 +7,7 @@ import {
   type NativeExit,
   type NativeFailure,
 } from '../native.js';
-import { signalName } from './signals.js';
+import { signalName } from '../signals.js';
 
 /** getrusage(2) of one child, with the names and units of process.resourceUsage(). */
 export interface ResourceUsage {

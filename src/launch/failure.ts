@@ -6,6 +6,7 @@ import { refused, systemError, type ErrorDetails, type SallyportError } from '..
 import { adviseLimit } from '../limits.js';
 import { native, type NativeFailure } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
+import { describeStep, isStepStage } from './step-failure.js';
 
 const {
   E2BIG,
@@ -66,7 +67,13 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
   if (failure.stage === 'process' && failure.path === 'queue') {
     return fail('queue', 'too many launches wait for a lane: await some before starting more', {});
   }
-  if (failure.stage !== 'exec') return fail(failure.stage, adviseLimit(errno), {});
+  if (isStepStage(failure.stage)) {
+    const { call, advice, path } = describeStep(failure);
+    return fail(call, advice, path === '' ? {} : { stagePath: path });
+  }
+  if (failure.stage !== 'exec' && failure.stage !== 'launcher') {
+    return fail(failure.stage, adviseLimit(errno), {});
+  }
 
   const inferred = { stageSource: 'inferred' } as const;
   if (errno === EAGAIN || errno === ENOMEM) {
@@ -81,6 +88,11 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
     });
   }
 
+  if (plan.route.launcher && failure.stage === 'exec') {
+    // The launcher stood in the child's directory already and says itself what exec refused.
+    const [advice, details] = execAdvice(plan, errno);
+    return fail('execve', advice, { ...details, stage: 'exec', stageSource: 'reported' });
+  }
   const cwdErrno = native().probeDirectory(plan.cwd);
   if (cwdErrno === errno) {
     const advice =
@@ -99,6 +111,12 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
       ...inferred,
       stage: 'descriptor',
       stagePath: '/dev/null',
+    });
+  }
+  if (failure.stage === 'launcher') {
+    return fail('start the launcher', 'it belongs beside the addon: run `npm rebuild sallyport`', {
+      ...inferred,
+      ...(failure.path === '' ? {} : { stagePath: failure.path }),
     });
   }
   return fail('execve', ...execAdvice(plan, errno));

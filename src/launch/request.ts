@@ -1,5 +1,6 @@
 // From a caller's words to what the addon takes: the plan, and the request that says the same.
 import {
+  launcherPath,
   SESSION_MODES,
   TABLE_HELD,
   TABLE_NULL,
@@ -7,9 +8,10 @@ import {
   TABLE_PIPE_TO_CHILD,
   type NativeRequest,
 } from '../native.js';
-import { ownDirectory } from '../plan/attributes.js';
+import { ownDirectory } from '../plan/directory.js';
 import type { RawOptions } from '../plan/options.js';
 import { draftPlan, type LaunchPlan } from '../plan/plan.js';
+import { orderSteps, type LauncherSteps } from '../plan/steps.js';
 import { HeldDescriptors } from './held.js';
 
 /**
@@ -41,6 +43,7 @@ function encodeRequest(plan: LaunchPlan, held: HeldDescriptors): NativeRequest {
   // Started by the calling thread at once, a child that keeps our directory has nothing to change.
   const keepsDirectory = plan.route.kind === 'direct' && plan.cwd === ownDirectory();
   const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`);
+  const steps = plan.route.launcher ? orderSteps(plan.attributes, process.pid) : NO_STEPS;
   return [
     plan.executable,
     encodeStrings(plan.argv),
@@ -49,8 +52,15 @@ function encodeRequest(plan: LaunchPlan, held: HeldDescriptors): NativeRequest {
     encodeTable(plan, held),
     SESSION_MODES[plan.session],
     plan.foreground ?? -1,
+    plan.route.launcher ? launcherPath() : '',
+    Float64Array.from(steps.numbers),
+    plan.descriptors.some(({ channel }) => channel === 'listener'),
+    steps.user,
+    steps.group,
   ];
 }
+
+const NO_STEPS: LauncherSteps = { numbers: [], user: '', group: '' };
 
 function encodeStrings(strings: readonly string[]): string {
   return strings.length === 0 ? '' : `${strings.join('\0')}\0`;

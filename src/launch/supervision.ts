@@ -2,7 +2,7 @@
 import { invalid } from '../errors.js';
 import type { RawOptions } from '../plan/options.js';
 import type { Child } from './child.js';
-import { signalNumber } from './signals.js';
+import { signalNumber } from '../signals.js';
 
 export interface Supervision {
   readonly signal: AbortSignal | undefined;

@@ -21,6 +21,7 @@ export interface PlanDescription {
   readonly session: LaunchPlan['session'];
   readonly foreground: number | null;
   readonly noNewPrivileges: boolean;
+  readonly attributes: LaunchPlan['attributes'];
   readonly route: LaunchPlan['route'];
 }
 
@@ -40,6 +41,7 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
     session: plan.session,
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
+    attributes: plan.attributes,
     route: plan.route,
   };
 }
@@ -66,6 +68,7 @@ export function planDigest(plan: LaunchPlan): string {
     session: plan.session,
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
+    attributes: plan.attributes,
   };
   // Loaded with the first digest: importing this package must cost next to nothing.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- synchronous and late

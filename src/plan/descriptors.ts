@@ -2,14 +2,15 @@
 import { invalid, refused } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { requireExpected, takeExpectation, type Expectation } from '../objects/expectation.js';
-import type { DescriptorObject } from '../objects/object.js';
+import { phraseObject, type DescriptorObject } from '../objects/object.js';
 
 /** One number of the child's table. */
 export interface DescriptorPlan {
   /** Number in the child. */
   readonly target: number;
-  /** `null`: /dev/null. `pipe`: a pipe to or from us. `inherit`, `descriptor`: one of ours. */
-  readonly channel: 'null' | 'pipe' | 'inherit' | 'descriptor';
+  /** `null`: /dev/null. `pipe`: a pipe to or from us. `inherit`, `descriptor`,
+   * `listener`: one of ours. */
+  readonly channel: 'null' | 'pipe' | 'inherit' | 'descriptor' | 'listener';
   /** Number in this process when the plan was made. */
   readonly source: number | null;
   /** What that number refers to. */
@@ -27,8 +28,16 @@ export interface TableEntry {
 const DEFAULT_STDIO = ['null', 'pipe', 'pipe'] as const;
 
 /** Sorted by target; every target once. @throws {SallyportTypeError} */
-export function buildTable(stdio: unknown, pass: unknown, limit: () => number): TableEntry[] {
+export function buildTable(
+  stdio: unknown,
+  pass: unknown,
+  listeners: readonly Listener[],
+  limit: () => number,
+): TableEntry[] {
   const table = standardChannels(stdio);
+  for (const { fd } of listeners) {
+    table.push({ target: table.length, channel: 'listener', source: fd, expect: null });
+  }
   if (pass !== undefined) {
     if (!Array.isArray(pass)) {
       throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'pass', 'must be an array of descriptors');
@@ -91,6 +100,46 @@ function passEntry(entry: unknown, option: string): TableEntry {
   };
 }
 
+/** A socket on its way to a program that knows sd_listen_fds(3). */
+export interface Listener {
+  readonly fd: number;
+  readonly name: string;
+}
+
+/** @throws {SallyportTypeError} */
+export function takeListeners(value: unknown): readonly Listener[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'listeners', 'must be an array of descriptors');
+  }
+  return value.map((entry: unknown, index) => {
+    const option = `listeners[${index}]`;
+    if (typeof entry === 'number') return { fd: requireNumber(entry, option), name: 'unknown' };
+    const { fd, name } = takeOwn(entry, option, ['fd', 'name']);
+    // systemd's own rule for FileDescriptorName=.
+    if (
+      name !== undefined &&
+      (typeof name !== 'string' || !/^[\x21-\x39\x3b-\x7e]{1,255}$/.test(name))
+    ) {
+      throw invalid(
+        'ERR_SALLYPORT_INVALID_ARGUMENT',
+        `${option}.name`,
+        'must be 1 to 255 printable ASCII characters without spaces and colons',
+      );
+    }
+    return { fd: requireNumber(fd, `${option}.fd`), name: name ?? 'unknown' };
+  });
+}
+
+function noSocket(fd: number | null, object: DescriptorObject | null): Error {
+  const found = object === null ? 'unknown' : phraseObject(object);
+  return refused(
+    'ERR_SALLYPORT_UNEXPECTED_OBJECT',
+    `descriptor ${fd ?? ''} is ${found}: a listener must be a socket`,
+    { stage: 'descriptor', stagePath: String(fd), stageSource: 'reported' },
+  );
+}
+
 function requireNumber(value: unknown, option: string): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > 0x7fffffff) {
     throw invalid('ERR_SALLYPORT_INVALID_DESCRIPTOR', option, 'must be a descriptor number');
@@ -140,6 +189,7 @@ export function resolveTable(
   return Object.freeze(
     table.map(({ target, channel, source, expect }) => {
       const object = source === null ? null : describe(source);
+      if (channel === 'listener' && object?.socket === undefined) throw noSocket(source, object);
       if (expect !== null && object !== null && source !== null)
         requireExpected(source, object, expect);
       return Object.freeze({ target, channel, source, object });

@@ -65,6 +65,30 @@ export function resolveEnvironment(env: unknown): ResolvedEnvironment {
   return { variables: Object.freeze(takeVariables(env, 'env')), source: 'explicit' };
 }
 
+/** The variables by which a program learns of sockets that it was given, sd_listen_fds(3). */
+const LISTEN_VARIABLES = ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES'];
+
+/** LISTEN_PID is left to the launcher: nobody knows the pid before. */
+export function announceListeners(
+  environment: ResolvedEnvironment,
+  listeners: readonly { readonly name: string }[],
+): ResolvedEnvironment {
+  if (listeners.length === 0) return environment;
+  const taken = LISTEN_VARIABLES.find((name) => Object.hasOwn(environment.variables, name));
+  if (taken !== undefined) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'listeners',
+      `${taken} is in env as well; leave it out there`,
+    );
+  }
+  const variables = Object.assign(emptyRecord(), environment.variables, {
+    LISTEN_FDS: String(listeners.length),
+    LISTEN_FDNAMES: listeners.map(({ name }) => name).join(':'),
+  });
+  return { variables: Object.freeze(variables), source: environment.source };
+}
+
 /**
  * Own enumerable strings; undefined and null mean absent. A polluted Object.prototype adds nothing.
  * Messages name positions and well-formed names, never values.

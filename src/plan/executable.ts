@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 
 import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
-import { joinPath } from './attributes.js';
+import { joinPath } from './directory.js';
 import { DEFAULT_PATH, type Variables } from './environment.js';
 
 const { ENOENT, EACCES, EISDIR, EINVAL } = constants.errno;

@@ -1,6 +1,7 @@
 // What the caller may write, and its own properties taken once, whatever prototypes hold.
 import { invalid } from '../errors.js';
 import { takeOwn, typeName } from '../own-properties.js';
+import { ATTRIBUTE_NAMES, type AttributeOptions } from './attributes.js';
 import type { Environment } from './environment.js';
 import type { Expectation } from '../objects/expectation.js';
 
@@ -17,11 +18,24 @@ export interface PassEntry {
   expect?: Expectation;
 }
 
-export interface PlanOptions {
+/** A socket that a program takes over, by sd_listen_fds(3). */
+export interface ListenerEntry {
+  /** Number in this process. */
+  fd: number;
+  /** For LISTEN_FDNAMES. Default `unknown`, as systemd has it. */
+  name?: string;
+}
+
+export interface PlanOptions extends AttributeOptions {
   /** Standard channels: one for all three, or one each. Default `['null', 'pipe', 'pipe']`. */
   stdio?: StdioEntry | ReadonlyArray<StdioEntry | null | undefined>;
   /** The pass list: exactly these descriptors go along beside 0, 1 and 2. Default none. */
   pass?: ReadonlyArray<number | PassEntry>;
+  /**
+   * Listening or datagram sockets for a program that takes them by the protocol of
+   * sd_listen_fds(3): from number 3 in this order, with LISTEN_FDS, LISTEN_FDNAMES and LISTEN_PID.
+   */
+  listeners?: ReadonlyArray<number | ListenerEntry>;
   /**
    * The complete environment; `createEnvironment({ … })` for the default plus what is named;
    * `'inherit'` for all that this process has. Default `createEnvironment()`.
@@ -66,6 +80,8 @@ const OPTION_NAMES = [
   'session',
   'foreground',
   'noNewPrivileges',
+  'listeners',
+  ...ATTRIBUTE_NAMES,
   'signal',
   'timeout',
   'killSignal',
@@ -78,8 +94,9 @@ const INSTEAD = new Map([
   ['shell', "there is no implicit shell; write spawn('/bin/sh', ['-c', script])"],
   ['detached', "write session: 'new' (the default here)"],
   ['environment', 'write env'],
-  ['uid', 'changing ids is not supported yet'],
-  ['gid', 'changing ids is not supported yet'],
+  ['uid', 'write user'],
+  ['gid', 'write group'],
+  ['rlimits', 'write limits'],
   ['fds', 'write pass'],
   ['windowsHide', 'there is no such thing on Linux; leave it out'],
 ]);

@@ -2,18 +2,27 @@
 import { invalid } from '../errors.js';
 import type { DescriptorObject } from '../objects/object.js';
 import { native } from '../native.js';
-import { resolveCwd, resolveSession, type Session } from './attributes.js';
+import { resolveAttributes, type LaunchAttributes } from './attributes.js';
+import { resolveCwd } from './directory.js';
 import {
   buildTable,
   requireForeground,
   resolveTable,
+  takeListeners,
   type DescriptorPlan,
+  type Listener,
   type TableEntry,
 } from './descriptors.js';
-import { resolveEnvironment, type ResolvedEnvironment, type Variables } from './environment.js';
+import {
+  announceListeners,
+  resolveEnvironment,
+  type ResolvedEnvironment,
+  type Variables,
+} from './environment.js';
 import { resolveExecutable } from './executable.js';
 import { takeArguments, takeFlag, takeString, type RawOptions } from './options.js';
 import { chooseRoute, type Route } from './route.js';
+import { resolveSession, type Session } from './session.js';
 
 /** The complete, frozen description of one child. Plain data; JSON.stringify keeps all of it. */
 export interface LaunchPlan {
@@ -35,6 +44,8 @@ export interface LaunchPlan {
   readonly foreground: number | null;
   /** no_new_privs of the child, prctl(2): exec grants it nothing, setuid programs included. */
   readonly noNewPrivileges: boolean;
+  /** Limits, identity, priorities: only what was asked for. */
+  readonly attributes: LaunchAttributes;
   readonly route: Route;
 }
 
@@ -54,12 +65,16 @@ export function draftPlan(
   if (name === '') throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'file', 'is empty');
   const argv0 = options.argv0 === undefined ? name : takeString(options.argv0, 'argv0');
   const argv = [argv0, ...takeArguments(args)];
-  const environment = resolveEnvironment(options.env);
+  const listeners = takeListeners(options.listeners);
+  const environment = announceListeners(resolveEnvironment(options.env), listeners);
   const session = resolveSession(options.session);
-  const table = buildTable(options.stdio, options.pass, () => native().descriptorLimit());
+  const table = buildTable(options.stdio, options.pass, listeners, () =>
+    native().descriptorLimit(),
+  );
   const foreground =
     options.foreground === undefined ? null : requireForeground(options.foreground, session, table);
   const noNewPrivileges = takeFlag(options.noNewPrivileges, 'noNewPrivileges', true);
+  const attributes = resolveAttributes(options, session, table);
   const cwd = resolveCwd(options.cwd, name);
   return {
     version: 1,
@@ -73,7 +88,8 @@ export function draftPlan(
     session,
     foreground,
     noNewPrivileges,
-    route: chooseRoute(call, noNewPrivileges, name),
+    attributes,
+    route: chooseRoute(call, noNewPrivileges, launcherReasons(attributes, listeners), name),
   };
 }
 
@@ -84,4 +100,9 @@ export function finishPlan(
 ): LaunchPlan {
   const { table, ...rest } = draft;
   return Object.freeze({ ...rest, descriptors: resolveTable(table, describe) });
+}
+
+/** Why the launcher is needed, by the names of the options that it serves. */
+function launcherReasons(attributes: LaunchAttributes, listeners: readonly Listener[]): string[] {
+  return [...Object.keys(attributes), ...(listeners.length > 0 ? ['listeners'] : [])];
 }

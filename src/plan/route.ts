@@ -11,6 +11,8 @@ export interface Route {
    * its own. `direct`: by the calling thread. After its exec the child has the same table by all three.
    */
   readonly kind: 'lane' | 'thread' | 'direct';
+  /** Whether the child is the launcher first, which takes steps that posix_spawn has no words for. */
+  readonly launcher: boolean;
   readonly reasons: readonly string[];
 }
 
@@ -29,15 +31,32 @@ const laneRoutes = new Map<boolean, Route>();
 export function chooseRoute(
   call: 'spawn' | 'launch',
   noNewPrivileges: boolean,
+  launcherFor: readonly string[],
   file: string,
 ): Route {
-  if (call === 'spawn' && !noNewPrivileges && native().canSpawnDirect()) return DIRECT;
+  // The parent-death signal comes when the thread ends that started the child: lanes do not end.
+  const needsLane = launcherFor.includes('dieWithParent');
+  if (call === 'spawn' && !noNewPrivileges && !needsLane && native().canSpawnDirect()) {
+    return throughLauncher(DIRECT, launcherFor);
+  }
   let chosen = laneRoutes.get(noNewPrivileges);
   if (chosen === undefined) {
     chosen = laneRoute(noNewPrivileges, file);
     laneRoutes.set(noNewPrivileges, chosen);
   }
-  return chosen;
+  return throughLauncher(chosen, launcherFor);
+}
+
+function throughLauncher(chosen: Route, launcherFor: readonly string[]): Route {
+  if (launcherFor.length === 0) return chosen;
+  return Object.freeze({
+    kind: chosen.kind,
+    launcher: true,
+    reasons: Object.freeze([
+      ...chosen.reasons,
+      `through the launcher, for ${launcherFor.join(', ')}`,
+    ]),
+  });
 }
 
 function laneRoute(noNewPrivileges: boolean, file: string): Route {
@@ -60,5 +79,5 @@ function laneRoute(noNewPrivileges: boolean, file: string): Route {
 }
 
 function route(kind: Route['kind'], reasons: readonly string[]): Route {
-  return Object.freeze({ kind, reasons: Object.freeze(reasons) });
+  return Object.freeze({ kind, launcher: false, reasons: Object.freeze(reasons) });
 }

@@ -1,7 +1,7 @@
 // Signals by name and number, signal(7).
 import { constants } from 'node:os';
 
-import { invalid } from '../errors.js';
+import { invalid } from './errors.js';
 
 const HIGHEST = 64; // SIGRTMAX on Linux
 

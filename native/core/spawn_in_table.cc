@@ -1,0 +1,142 @@
+// Starts a request's program out of the calling thread's table, by itself or through the launcher.
+#include "core/spawn_in_table.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "core/launcher_instructions.h"
+#include "core/posix_spawner.h"
+#include "launcher/instructions.h"
+
+namespace sallyport {
+
+namespace {
+
+// A descriptor of the calling thread's table, which need not be the process's: closed by a raw
+// call.
+class TableFd {
+ public:
+  explicit TableFd(long fd) : fd_(static_cast<int>(fd)) {}
+  TableFd(const TableFd&) = delete;
+  TableFd& operator=(const TableFd&) = delete;
+  ~TableFd() { Close(); }
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  void Close() {
+    if (fd_ >= 0) syscall(SYS_close, fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
+
+std::vector<DescriptorStep> OrderSteps(const LaunchRequest& request,
+                                       const std::vector<DescriptorMove>& moves,
+                                       TableOrigin origin) {
+  return origin == TableOrigin::kLane ? OrderLaneSteps(moves, request.null_targets)
+                                      : OrderDescriptorSteps(moves, request.null_targets);
+}
+
+// The two lowest numbers from 3 that the child's table does not use.
+std::pair<int, int> FreeTargets(const LaunchRequest& request) {
+  std::vector<int> used(request.null_targets);
+  for (const DescriptorMove& move : request.descriptors) used.push_back(move.target);
+  int found[2];
+  int candidate = 3;
+  for (int& number : found) {
+    while (std::find(used.begin(), used.end(), candidate) != used.end()) ++candidate;
+    number = candidate++;
+  }
+  return {found[0], found[1]};
+}
+
+Result<bool> WriteAll(int fd, const std::string& data) {
+  for (size_t written = 0; written < data.size();) {
+    const long count = syscall(SYS_write, fd, data.data() + written, data.size() - written);
+    if (count < 0 && errno != EINTR) return SysError{"launcher", errno, ""};
+    if (count > 0) written += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+// Nothing comes when the program runs: its exec closes the launcher's end.
+bool ReadRefusal(int status, LauncherRefusal* refusal) {
+  long count;
+  do {
+    count = syscall(SYS_read, status, refusal, sizeof *refusal);
+  } while (count < 0 && errno == EINTR);
+  return count == static_cast<long>(sizeof *refusal);
+}
+
+Result<pid_t> SpawnLauncher(const LaunchRequest& request, std::vector<DescriptorMove> moves,
+                            TableOrigin origin) {
+  const TableFd instructions(syscall(SYS_memfd_create, "sallyport-launch", 1u /* MFD_CLOEXEC */));
+  if (!instructions.valid()) return SysError{"launcher", errno, ""};
+  const Result<bool> written = WriteAll(instructions.get(), BuildInstructions(request));
+  if (!written.ok()) return written.error();
+  int ends[2];
+  if (syscall(SYS_pipe2, ends, O_CLOEXEC) != 0) return SysError{"descriptor", errno, ""};
+  const TableFd status(ends[0]);
+  TableFd their_status(ends[1]);
+
+  const auto [instructions_target, status_target] = FreeTargets(request);
+  moves.push_back({instructions.get(), instructions_target});
+  moves.push_back({their_status.get(), status_target});
+
+  LaunchRequest launcher;
+  launcher.executable = request.launcher;
+  std::string arguments = "sallyport-launcher";
+  for (int number : {instructions_target, status_target}) {
+    arguments.push_back('\0');
+    arguments += std::to_string(number);
+  }
+  arguments.push_back('\0');
+  launcher.arguments = StringList(std::move(arguments));
+  launcher.working_directory = request.working_directory;
+  launcher.session = request.session;
+  launcher.foreground_terminal = request.foreground_terminal;
+  const Result<pid_t> pid = PosixSpawn(launcher, OrderSteps(request, moves, origin));
+  if (!pid.ok()) {
+    const SysError& error = pid.error();
+    return SysError{
+        error.errno_value != E2BIG && std::string(error.stage) == "exec" ? "launcher" : error.stage,
+        error.errno_value, error.path};
+  }
+  their_status.Close();
+
+  LauncherRefusal refusal;
+  if (!ReadRefusal(status.get(), &refusal)) return pid.value();
+  // It ends by itself, and nobody else knows of it.
+  while (waitpid(pid.value(), nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return SysError{StepStage(refusal.step), refusal.errno_value,
+                  refusal.step == STEP_LIMIT ? std::to_string(refusal.detail) : std::string()};
+}
+
+}  // namespace
+
+Result<pid_t> SpawnInTable(const LaunchRequest& request, const std::vector<DescriptorMove>& moves,
+                           TableOrigin origin) {
+  if (request.launcher.empty()) {
+    return PosixSpawn(request, OrderSteps(request, moves, origin));
+  }
+  // As PosixSpawn does for a program that it starts itself: 1 + 2 + … + 32 ms.
+  for (long wait_ms = 1;; wait_ms *= 2) {
+    Result<pid_t> pid = SpawnLauncher(request, moves, origin);
+    if (pid.ok() || pid.error().errno_value != ETXTBSY || wait_ms > 32) return pid;
+    const timespec pause = {0, wait_ms * 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace sallyport

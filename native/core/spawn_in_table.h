@@ -1,0 +1,25 @@
+// Starts a request's program out of the calling thread's table, by itself or through the launcher.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+#include "core/launch_request.h"
+#include "core/result.h"
+
+namespace sallyport {
+
+enum class TableOrigin {
+  kLane,    // the thread has a lane's private table
+  kShared,  // the thread has the process's own
+};
+
+// `moves`: request.descriptors, with sources that are numbers of the calling thread's table. With a
+// launcher, the child
+// becomes the launcher first: it has two descriptors more, close-on-exec, until the program runs,
+// and a step that is refused is reported by name. Returns when the program runs.
+Result<pid_t> SpawnInTable(const LaunchRequest& request, const std::vector<DescriptorMove>& moves,
+                           TableOrigin origin);
+
+}  // namespace sallyport

@@ -1,0 +1,62 @@
+// What to say of a step of the launcher that the system refused.
+import { constants } from 'node:os';
+
+import type { NativeFailure } from '../native.js';
+import { LIMITS } from '../plan/attributes.js';
+
+const { EACCES, EINVAL, ENOENT, EPERM } = constants.errno;
+
+/** Stage → the system call of the step, and what it needs. */
+const STEPS: Readonly<Record<string, { call: string; privilege: string }>> = {
+  limits: {
+    call: 'prlimit',
+    privilege: 'raising a hard limit needs CAP_SYS_RESOURCE: stay at or below the present one',
+  },
+  umask: { call: 'umask', privilege: '' },
+  nice: {
+    call: 'setpriority',
+    privilege: 'a lower value than the present one needs CAP_SYS_NICE or RLIMIT_NICE',
+  },
+  ioPriority: { call: 'ioprio_set', privilege: 'class realtime needs CAP_SYS_NICE' },
+  oomScoreAdjust: {
+    call: 'write /proc/self/oom_score_adj',
+    privilege: 'a lower value than the present one needs CAP_SYS_RESOURCE',
+  },
+  cpuAffinity: { call: 'sched_setaffinity', privilege: '' },
+  terminal: {
+    call: 'ioctl TIOCSCTTY',
+    privilege: 'it is the controlling terminal of another session, or no terminal',
+  },
+  groups: { call: 'setgroups', privilege: 'changing groups needs CAP_SETGID' },
+  group: { call: 'setresgid', privilege: 'changing the group needs CAP_SETGID' },
+  user: { call: 'setresuid', privilege: 'changing the user needs CAP_SETUID' },
+  dieWithParent: { call: 'prctl PR_SET_PDEATHSIG', privilege: '' },
+};
+
+export function isStepStage(stage: string): boolean {
+  return Object.hasOwn(STEPS, stage);
+}
+
+export function describeStep({ stage, errno, path }: NativeFailure): {
+  call: string;
+  advice: string;
+  path: string;
+} {
+  const { call, privilege } = STEPS[stage] ?? { call: stage, privilege: '' };
+  // The addon gives the name that it looked up, or the number of the limit.
+  if (errno === ENOENT && (stage === 'user' || stage === 'group' || stage === 'groups')) {
+    const advice =
+      'it is not in the user and group databases of this system: give numbers for user, group and groups';
+    return { call: 'look up', advice, path };
+  }
+  const limit = stage === 'limits' ? limitName(path) : '';
+  if (errno === EPERM || errno === EACCES) return { call, advice: privilege, path: limit };
+  if (errno === EINVAL && stage === 'cpuAffinity') {
+    return { call, advice: 'none of these processors can be used here', path: '' };
+  }
+  return { call, advice: '', path: limit };
+}
+
+function limitName(number: string): string {
+  return Object.entries(LIMITS).find(([, resource]) => String(resource) === number)?.[0] ?? '';
+}
