@@ -31,8 +31,8 @@ const DEFAULT_STDIO = ['null', 'pipe', 'pipe'] as const;
 export function buildTable(
   stdio: unknown,
   pass: unknown,
-  listeners: readonly Listener[],
   limit: () => number,
+  listeners: readonly Listener[] = [],
 ): TableEntry[] {
   const table = standardChannels(stdio);
   for (const { fd } of listeners) {

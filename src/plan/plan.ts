@@ -10,7 +10,6 @@ import {
   resolveTable,
   takeListeners,
   type DescriptorPlan,
-  type Listener,
   type TableEntry,
 } from './descriptors.js';
 import {
@@ -49,8 +48,9 @@ export interface LaunchPlan {
   readonly route: Route;
 }
 
-/** A plan that has everything but the objects behind its descriptors. */
-export interface Draft extends Omit<LaunchPlan, 'descriptors'> {
+/** A plan that lacks the objects behind its descriptors, and its route. */
+export interface Draft extends Omit<LaunchPlan, 'descriptors' | 'route'> {
+  readonly call: 'spawn' | 'launch';
   readonly table: readonly TableEntry[];
 }
 
@@ -68,8 +68,11 @@ export function draftPlan(
   const listeners = takeListeners(options.listeners);
   const environment = announceListeners(resolveEnvironment(options.env), listeners);
   const session = resolveSession(options.session);
-  const table = buildTable(options.stdio, options.pass, listeners, () =>
-    native().descriptorLimit(),
+  const table = buildTable(
+    options.stdio,
+    options.pass,
+    () => native().descriptorLimit(),
+    listeners,
   );
   const foreground =
     options.foreground === undefined ? null : requireForeground(options.foreground, session, table);
@@ -77,6 +80,7 @@ export function draftPlan(
   const attributes = resolveAttributes(options, session, table);
   const cwd = resolveCwd(options.cwd, name);
   return {
+    call,
     version: 1,
     file: name,
     executable: resolveExecutable(name, cwd, environment.variables),
@@ -89,20 +93,27 @@ export function draftPlan(
     foreground,
     noNewPrivileges,
     attributes,
-    route: chooseRoute(call, noNewPrivileges, launcherReasons(attributes, listeners), name),
   };
 }
 
-/** @param describe what a number of this process refers to */
+/**
+ * Only now is the route chosen: that may start a lane, whose descriptors would come to stand at numbers
+ * that the caller names and that are not open.
+ *
+ * @param describe what a number of this process refers to
+ */
 export function finishPlan(
   draft: Draft,
   describe: (source: number) => DescriptorObject,
 ): LaunchPlan {
-  const { table, ...rest } = draft;
-  return Object.freeze({ ...rest, descriptors: resolveTable(table, describe) });
+  const { call, table, ...rest } = draft;
+  const descriptors = resolveTable(table, describe);
+  const route = chooseRoute(call, rest.noNewPrivileges, launcherReasons(draft), rest.file);
+  return Object.freeze({ ...rest, descriptors, route });
 }
 
 /** Why the launcher is needed, by the names of the options that it serves. */
-function launcherReasons(attributes: LaunchAttributes, listeners: readonly Listener[]): string[] {
-  return [...Object.keys(attributes), ...(listeners.length > 0 ? ['listeners'] : [])];
+function launcherReasons({ attributes, table }: Draft): string[] {
+  const listens = table.some(({ channel }) => channel === 'listener');
+  return [...Object.keys(attributes), ...(listens ? ['listeners'] : [])];
 }
