@@ -4,31 +4,70 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:f
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { build } from './cmake.mjs';
+import { build, developerBuild } from './cmake.mjs';
 import { closingLine, countJunit, failure, hasPassed, sum } from './counts.mjs';
-import { hasDoctest, isInstalled, mustRun, root } from './tools.mjs';
+import { hasDoctest, hasSanitizer, isInstalled, mustRun, root } from './tools.mjs';
 
 const sources = path.join(root, 'test/native');
 const reports = path.join(root, 'reports/native');
 
-function missingTools() {
+// A program that hangs has failed; none takes a minute.
+const timeout = 150_000;
+
+/** @returns {{ label: string, build: import('./cmake.mjs').Build, launcher: string[] }[]} */
+function suites() {
+  const programs = (existsSync(sources) ? readdirSync(sources) : [])
+    .filter((name) => name.endsWith('.cc'))
+    .map((name) => path.basename(name, '.cc'));
+  // Only what has threads can have races.
+  const threaded = programs.filter((name) => /^(lane|reactor|reaper)/.test(name));
+  return [
+    { label: '', build: { ...developerBuild, tests: programs }, launcher: [] },
+    {
+      label: ' (thread)',
+      build: { folder: 'build-cmake-tsan', sanitize: 'thread', tests: threaded },
+      launcher: withKnownAddresses(),
+    },
+  ].filter(({ build }) => build.tests.length > 0);
+}
+
+/** ThreadSanitizer's layout of the memory allows for 28 bits of randomness; newer kernels have 32. */
+function withKnownAddresses() {
+  const setting = '/proc/sys/vm/mmap_rnd_bits';
+  const bits = existsSync(setting) ? Number(readFileSync(setting, 'utf8')) : 0;
+  return bits > 28 && isInstalled('setarch') ? ['setarch', '-R'] : [];
+}
+
+function missingTools(sanitize) {
   const missing = [];
   if (!isInstalled('cmake')) missing.push('cmake');
   if (!hasDoctest()) missing.push('doctest');
+  if (!hasSanitizer(sanitize)) missing.push(`a compiler with -fsanitize=${sanitize}`);
   return missing.join(', ');
 }
 
-function runProgram(name) {
+function runProgram(program, { label, build, launcher }) {
+  const name = program + label;
   const report = path.join(reports, `${name}.xml`);
   // --no-skip: a test that is switched off in its source would be missing from the report.
-  const result = spawnSync(
-    path.join(root, 'build-cmake/tests', name),
-    ['--reporters=junit', `--out=${report}`, '--no-skip'],
-    { cwd: root, stdio: 'inherit', env: { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' } },
-  );
+  const [file, ...args] = [
+    ...launcher,
+    path.join(root, build.folder, 'tests', program),
+    '--reporters=junit',
+    `--out=${report}`,
+    '--no-skip',
+  ];
+  const env = { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' };
+  const result = spawnSync(file, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env,
+    timeout,
+    killSignal: 'SIGKILL',
+  });
   const xml = existsSync(report) ? readFileSync(report, 'utf8') : '';
   const counts = countJunit(xml, name);
-  // A leak or a crash leaves no failed test case behind.
+  // A leak, a race or a crash leaves no failed test case behind.
   if (result.status !== 0 && counts.failed.length === 0) {
     const how = result.error?.message ?? result.signal ?? `exit code ${result.status}`;
     counts.failed.push(`${name}: ended with ${how}`);
@@ -38,22 +77,30 @@ function runProgram(name) {
   return counts;
 }
 
-/** @returns {import('./counts.mjs').Counts} */
-export function testNative() {
-  const programs = (existsSync(sources) ? readdirSync(sources) : [])
-    .filter((name) => name.endsWith('.cc'))
-    .map((name) => path.basename(name, '.cc'));
-  if (programs.length === 0) return failure('native tests: none found');
-  const missing = missingTools();
+function runSuite(suite) {
+  const programs = suite.build.tests;
+  const missing = missingTools(suite.build.sanitize);
   if (missing !== '') {
     const reason = `needs ${missing}`;
-    const skipped = programs.map((name) => ({ name: `test/native/${name}.cc`, reason }));
+    const skipped = programs.map((name) => ({
+      name: `test/native/${name}.cc${suite.label}`,
+      reason,
+    }));
     return { passed: 0, failed: [], skipped };
   }
-  if (!build()) return failure('native tests: the build failed');
+  if (!build(suite.build, 'native_tests')) {
+    return failure(`native tests${suite.label}: the build failed`);
+  }
+  return sum(programs.map((name) => runProgram(name, suite)));
+}
+
+/** @returns {import('./counts.mjs').Counts} */
+export function testNative() {
+  const all = suites();
+  if (all.length === 0) return failure('native tests: none found');
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
-  return sum(programs.map(runProgram));
+  return sum(all.map(runSuite));
 }
 
 // `npm run test:native`; scripts/test.mjs imports this file and adds the counts to its own.

@@ -26,6 +26,13 @@ export function hasDoctest() {
   return spawnSync(compiler, ['-E', '-x', 'c++', '-'], { input, stdio: 'pipe' }).status === 0;
 }
 
+/** A compiler may know a sanitizer whose library is not installed: only linking tells. */
+export function hasSanitizer(names) {
+  const compiler = process.env.CXX ?? 'c++';
+  const args = [`-fsanitize=${names}`, '-x', 'c++', '-', '-o', '/dev/null'];
+  return spawnSync(compiler, args, { input: 'int main() {}\n', stdio: 'pipe' }).status === 0;
+}
+
 /** Runs a program in the root folder with its output shown; true when it succeeded. */
 export function run(program, args, env = {}) {
   const result = spawnSync(program, args, {
