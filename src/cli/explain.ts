@@ -10,7 +10,8 @@ const SESSIONS: Record<PlanDescription['session'], string> = {
 
 export function formatPlan(plan: PlanDescription): string {
   const { count, bytes } = plan.arguments;
-  const keyboard = plan.foreground === null ? '' : `, in the foreground of the terminal on ${plan.foreground}`;
+  const keyboard =
+    plan.foreground === null ? '' : `, in the foreground of the terminal on ${plan.foreground}`;
   return [
     line('program', plan.executable),
     line('arguments', `${count} of ${bytes.join(', ')} bytes (with the program's name)`),
@@ -22,7 +23,9 @@ export function formatPlan(plan: PlanDescription): string {
     line('session', SESSIONS[plan.session] + keyboard),
     line(
       'privileges',
-      plan.noNewPrivileges ? 'no new ones: setuid programs give it nothing' : 'setuid programs may grant it new ones',
+      plan.noNewPrivileges
+        ? 'no new ones: setuid programs give it nothing'
+        : 'setuid programs may grant it new ones',
     ),
     line('route', `${plan.route.kind}: ${plan.route.reasons.join('; ')}`),
     line('digest', plan.digest),

@@ -19,7 +19,9 @@ export function explainFailure(error: unknown): Failure {
     return { sentence: usageSentence(error), exitCode: EXIT.failed };
   }
   const { message } = error as Error;
-  return isSallyportError(error) ? fromLibrary(error) : { sentence: message, exitCode: EXIT.failed };
+  return isSallyportError(error)
+    ? fromLibrary(error)
+    : { sentence: message, exitCode: EXIT.failed };
 }
 
 // By its fields: the class would have to be loaded for every `--help`.
@@ -28,10 +30,13 @@ function isSallyportError(error: unknown): error is SallyportError {
 }
 
 function fromLibrary(error: SallyportError): Failure {
-  const { message, stage, code } = error;
+  const { stage, code } = error;
+  // A mistake in one of the library's options is one in ours of the same name.
+  const message =
+    code.startsWith('ERR_') && stage === 'plan' ? `--${error.message}` : error.message;
   if (stage === 'lookup' && code === 'ENOENT') {
     // The library speaks of options of its own.
-    const advice = message.includes("own PATH") ? ': write --env PATH' : '';
+    const advice = message.includes('own PATH') ? ': write --env PATH' : '';
     return { sentence: message + advice, exitCode: EXIT.notFound };
   }
   // Exec: it is there and cannot be executed. That a script's interpreter is missing counts as such.
@@ -60,7 +65,7 @@ function usageSentence(error: CommanderError): string {
     case 'commander.optionMissingArgument':
       return `${message}: give it a value`;
     case 'commander.help':
-      return "no command: see 'sallyport --help'";
+      return "name a command: see 'sallyport --help'";
     default:
       return `${message}: see 'sallyport --help'`;
   }

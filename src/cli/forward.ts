@@ -21,7 +21,10 @@ export function forwardToGroup(child: () => Child | null): void {
   forwardToChild(child, ['SIGUSR1', 'SIGUSR2']); // In its group they would end whoever does not expect them.
 }
 
-export function forwardToChild(child: () => Child | null, signals: readonly NodeJS.Signals[]): void {
+export function forwardToChild(
+  child: () => Child | null,
+  signals: readonly NodeJS.Signals[],
+): void {
   for (const signal of signals) {
     process.on(signal, () => {
       sendToChild(child(), signal);

@@ -28,7 +28,10 @@ program
       'and TERM where they are set here; and what --env names.',
   )
   .usage('[options] [--] <command> [args...]')
-  .argument('<command>', "a program: a path, or a name that is in the PATH of the program's environment")
+  .argument(
+    '<command>',
+    "a program: a path, or a name that is in the PATH of the program's environment",
+  )
   .argument('[args...]', 'its arguments, also those that look like options')
   .option('--pass <N[=M]>', 'also pass descriptor N, as number M (repeatable)', collect)
   .option(

@@ -11,7 +11,9 @@ interface Member {
 
 /** Whether a process other than this one is in its process group. */
 export function isGroupShared(group: number): boolean {
-  return readProcesses().some((member) => member.group === group && member.pid !== process.pid && isAlive(member));
+  return readProcesses().some(
+    (member) => member.group === group && member.pid !== process.pid && isAlive(member),
+  );
 }
 
 /**
@@ -41,7 +43,15 @@ function readMember(pid: string): Member[] {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The name stands in brackets and may itself hold brackets and spaces.
     const [state = '', parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return [{ pid: Number(pid), state, parent: Number(parent), group: Number(group), session: Number(session) }];
+    return [
+      {
+        pid: Number(pid),
+        state,
+        parent: Number(parent),
+        group: Number(group),
+        session: Number(session),
+      },
+    ];
   } catch {
     return []; // ended since
   }

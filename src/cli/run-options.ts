@@ -27,23 +27,39 @@ export function parseSession(session: string | undefined): SpawnOptions['session
 
 /** `N` or `N=M`: our number, and its number in the child. */
 export function parsePass(written: readonly string[] = []): PassEntry[] {
-  return written.map((text) => {
-    const match = /^(\d{1,9})(?:=(\d{1,9}))?$/.exec(text);
-    if (match === null) {
-      throw new UsageError('--pass: not a descriptor number: write --pass 5, or --pass 5=3 for number 3 in the child');
-    }
-    const fd = Number(match[1]);
-    // Before the library opens descriptors of its own at the lowest free numbers.
-    if (!isOpen(fd)) {
-      throw new UsageError(`--pass ${fd}: not open here: open it in the shell, as in ${fd}<FILE`);
-    }
-    if (belongsToNode(fd)) {
-      throw new UsageError(
-        `--pass ${fd}: not handed to sallyport (${fd} is a number that node uses itself): open it in the shell, as in ${fd}<FILE`,
-      );
-    }
-    return match[2] === undefined ? { fd } : { fd, as: Number(match[2]) };
-  });
+  const entries = written.map(parsePassEntry);
+  const targets = entries.map(({ fd, as }) => as ?? fd);
+  const twice = targets.find((target, index) => targets.indexOf(target) !== index);
+  if (twice === undefined) return entries;
+  throw new UsageError(
+    `--pass: two descriptors for number ${twice} in the child: give one of them another, as in --pass ${twice}=${Math.max(...targets) + 1}`,
+  );
+}
+
+function parsePassEntry(text: string): PassEntry {
+  const match = /^(\d{1,9})(?:=(\d{1,9}))?$/.exec(text);
+  if (match === null) {
+    throw new UsageError(
+      '--pass: not a descriptor number: write --pass 5, or --pass 5=3 for number 3 in the child',
+    );
+  }
+  const fd = Number(match[1]);
+  const as = match[2] === undefined ? fd : Number(match[2]);
+  if (as < 3) {
+    throw new UsageError(
+      `--pass: ${as} is a standard channel of the child, always inherited: redirect it in the shell`,
+    );
+  }
+  // Before the library opens descriptors of its own at the lowest free numbers.
+  if (!isOpen(fd)) {
+    throw new UsageError(`--pass ${fd}: not open here: open it in the shell, as in ${fd}<FILE`);
+  }
+  if (belongsToNode(fd)) {
+    throw new UsageError(
+      `--pass ${fd}: not handed to sallyport (${fd} is a number that node uses itself): open it in the shell, as in ${fd}<FILE`,
+    );
+  }
+  return { fd, as };
 }
 
 /**
@@ -51,7 +67,10 @@ export function parsePass(written: readonly string[] = []): PassEntry[] {
  * that the caller names and does not have is an error: without it the program would fail later, or
  * do something else.
  */
-export function parseVariables(written: readonly string[] = [], ours: NodeJS.ProcessEnv): Variables {
+export function parseVariables(
+  written: readonly string[] = [],
+  ours: NodeJS.ProcessEnv,
+): Variables {
   const values = new Map<string, string | null>();
   written.forEach((text, index) => {
     const equals = text.indexOf('=');
@@ -59,7 +78,9 @@ export function parseVariables(written: readonly string[] = [], ours: NodeJS.Pro
     if (name === '') throw new UsageError('--env: no name: write --env NAME or --env NAME=VALUE');
     if (equals === -1 && !Object.hasOwn(ours, name)) {
       // Who forgot `NAME=` wrote a value: only what looks like a name is repeated.
-      const [what, again] = /^[A-Z_][A-Z0-9_]*$/i.test(name) ? [name, name] : [`number ${index + 1}`, 'NAME'];
+      const [what, again] = /^[A-Z_][A-Z0-9_]*$/i.test(name)
+        ? [name, name]
+        : [`number ${index + 1}`, 'NAME'];
       throw new UsageError(
         `--env ${what}: no such variable here: set it, leave it out, or write --env ${again}=VALUE`,
       );

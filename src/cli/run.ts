@@ -21,6 +21,7 @@ import { findTerminal } from './terminal.js';
 
 /** @returns the exit code, where this process is still there to have one */
 export async function run(file: string, args: readonly string[], flags: RunFlags): Promise<number> {
+  if (file === '') throw new UsageError('run: the command is empty: write its name or path');
   if (flags.json === true && flags.explain !== true) {
     throw new UsageError('--json: nothing to print: write --explain --json');
   }
@@ -38,18 +39,26 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
   };
   if (flags.explain === true) {
     const description = describePlan(planLaunch(file, args, options));
-    print(flags.json === true ? `${JSON.stringify(description, null, 2)}\n` : formatPlan(description));
+    print(
+      flags.json === true ? `${JSON.stringify(description, null, 2)}\n` : formatPlan(description),
+    );
     return 0;
   }
   return await start(job, file, args, options);
 }
 
-async function start(job: Job, file: string, args: readonly string[], options: SpawnOptions): Promise<number> {
+async function start(
+  job: Job,
+  file: string,
+  args: readonly string[],
+  options: SpawnOptions,
+): Promise<number> {
   const child = startChild(job, file, args, options);
   job.watch(child);
   const status = await child.exited;
   await job.end(status);
-  if (status.lost) complain(`run: how ${file} ended is not known: something else in this process waited for it`);
+  if (status.lost)
+    complain(`run: how ${file} ended is not known: something else in this process waited for it`);
   return native().exitNow(exitCode(status));
 }
 

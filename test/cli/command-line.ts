@@ -19,7 +19,11 @@ export interface RunSettings {
 }
 
 /** A child of this process: to be ended by the test. */
-export function startCli(args: readonly string[], stdio: StdioOptions, settings: RunSettings = {}): ChildProcess {
+export function startCli(
+  args: readonly string[],
+  stdio: StdioOptions,
+  settings: RunSettings = {},
+): ChildProcess {
   return spawn(process.execPath, [cli, ...args], {
     stdio,
     cwd: settings.cwd,

@@ -13,7 +13,10 @@ const settings = { env: { TOKEN: 's3cret-value', LANG: 'C' } };
 
 describe('--explain', () => {
   it('prints what the child would get, and starts nothing', async () => {
-    const { code, stdout, stderr } = await runCli(['run', '--explain', '--env', 'TOKEN', '--cwd', scratch, ...command], settings);
+    const { code, stdout, stderr } = await runCli(
+      ['run', '--explain', '--env', 'TOKEN', '--cwd', scratch, ...command],
+      settings,
+    );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^program +\/usr\/bin\/sh$|^program +\/bin\/sh$/m);
     expect(stdout).toMatch(/^arguments +3 of 2, 2, \d+ bytes/m);
@@ -28,7 +31,10 @@ describe('--explain', () => {
   });
 
   it('--json prints the same as JSON, and starts nothing', async () => {
-    const { code, stdout, stderr } = await runCli(['run', '--explain', '--json', '--env', 'TOKEN', ...command], settings);
+    const { code, stdout, stderr } = await runCli(
+      ['run', '--explain', '--json', '--env', 'TOKEN', ...command],
+      settings,
+    );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const plan = JSON.parse(stdout) as Record<string, unknown>;
     expect(plan).toMatchObject({

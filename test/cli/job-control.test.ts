@@ -54,7 +54,9 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('^C that the child handles is its own affair', async () => {
       await using tty = await open();
-      tty.type(`$S run sh -c 'trap "echo cau""ght; exit 3" INT; echo rea""dy; while :; do read x; done'`);
+      tty.type(
+        `$S run sh -c 'trap "echo cau""ght; exit 3" INT; echo rea""dy; while :; do read x; done'`,
+      );
       await tty.expect('ready');
       tty.send(KEYS.interrupt);
       await tty.expect('caught');
@@ -138,7 +140,9 @@ for (const [name, command] of Object.entries(SHELLS)) {
     it('a prompt that opens /dev/tty works, also where 0 is elsewhere', async () => {
       await using tty = await open();
       for (const redirection of ['', '</dev/null']) {
-        tty.type(`$S run sh -c 'printf "na""me? "; read x </dev/tty; echo hello $x' ${redirection}`);
+        tty.type(
+          `$S run sh -c 'printf "na""me? "; read x </dev/tty; echo hello $x' ${redirection}`,
+        );
         await tty.expect('name? ');
         tty.type('world');
         await tty.expect('hello world');
@@ -163,7 +167,9 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('modes are swapped at a stop and at the continuation', async () => {
       await using tty = await open();
-      tty.type(`$S run sh -c 'stty -echo; kill -STOP $$; stty -a | grep -o -e "[-]*echo "; stty echo'`);
+      tty.type(
+        `$S run sh -c 'stty -echo; kill -STOP $$; stty -a | grep -o -e "[-]*echo "; stty echo'`,
+      );
       await tty.expect(STOPPED);
       await tty.expect('$ ');
       tty.type('stty -a | grep -o -e "[-]*echo "');
@@ -199,7 +205,9 @@ for (const [name, command] of Object.entries(SHELLS)) {
       execFileSync('mkfifo', [fifo]);
       tty.type(`$S run sh -c 'echo rea""dy $PPID; read x <${fifo}' &`);
       const command = Number((await tty.expect(/ready (\d+)/))[1]);
-      tty.type(`sh -c 'stty -echo; echo edi""ting; read x; stty -a | grep -o -e "[-]*echo "; stty echo'`);
+      tty.type(
+        `sh -c 'stty -echo; echo edi""ting; read x; stty -a | grep -o -e "[-]*echo "; stty echo'`,
+      );
       await tty.expect('editing');
       const editor = tty.foreground();
       writeFileSync(fifo, '\n');
@@ -211,7 +219,9 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('the size of the window and its change arrive', async () => {
       await using tty = await open();
-      tty.type(`$S run ${node(`process.stdout.on("resize", () => { console.log("size", process.stdout.columns); process.exit(4); })`)}`);
+      tty.type(
+        `$S run ${node(`process.stdout.on("resize", () => { console.log("size", process.stdout.columns); process.exit(4); })`)}`,
+      );
       await tty.expect('ready');
       tty.resize(30, 100);
       await tty.expect('size 100');
@@ -220,14 +230,18 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('a failed start leaves the keyboard with the shell', async () => {
       await using tty = await open();
-      tty.type('printf "no program" >/tmp/sallyport-$$; chmod +x /tmp/sallyport-$$; $S run /tmp/sallyport-$$; r=$?; rm /tmp/sallyport-$$; (exit $r)');
+      tty.type(
+        'printf "no program" >/tmp/sallyport-$$; chmod +x /tmp/sallyport-$$; $S run /tmp/sallyport-$$; r=$?; rm /tmp/sallyport-$$; (exit $r)',
+      );
       await tty.expect('<126>$ ');
       expect(tty.foreground()).toBe(tty.pid);
     });
 
     it('--session new: no terminal for the child; ^C reaches it through us', async () => {
       await using tty = await open();
-      tty.type(`$S run --session new sh -c 'true </dev/tty || echo no t""ty; echo rea""dy; exec sleep 60'`);
+      tty.type(
+        `$S run --session new sh -c 'true </dev/tty || echo no t""ty; echo rea""dy; exec sleep 60'`,
+      );
       await tty.expect('no tty');
       await tty.expect('ready');
       tty.send(KEYS.interrupt);
@@ -236,7 +250,8 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('--session inherit: ^C reaches it once', async () => {
       await using tty = await open();
-      const count = 'let n = 0; process.on("SIGINT", () => console.log("n", ++n)).on("SIGQUIT", () => { console.log("all", n); process.exit(); })';
+      const count =
+        'let n = 0; process.on("SIGINT", () => console.log("n", ++n)).on("SIGQUIT", () => { console.log("all", n); process.exit(); })';
       tty.type(`$S run --session inherit ${node(count)}`);
       await tty.expect('ready');
       tty.send(KEYS.interrupt);

@@ -19,7 +19,9 @@ for (const [name, command] of Object.entries(SHELLS)) {
   group.describe(`in a pipeline of ${name}`, () => {
     it('a neighbour keeps the keyboard (as `… | less` needs it)', async () => {
       await using tty = await open();
-      tty.type(`$S run sh -c 'echo from the chi""ld; exec sleep 60' | sh -c 'read x; echo $x; stty -echo </dev/tty; read y </dev/tty; stty echo </dev/tty; echo key $y; read z'`);
+      tty.type(
+        `$S run sh -c 'echo from the chi""ld; exec sleep 60' | sh -c 'read x; echo $x; stty -echo </dev/tty; read y </dev/tty; stty echo </dev/tty; echo key $y; read z'`,
+      );
       await tty.expect('from the child');
       tty.type('word');
       await tty.expect(/\nkey word/);
@@ -90,7 +92,9 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('in $(…): the child may ask, and ^C ends the line', async () => {
       await using tty = await open();
-      tty.type(`x=$($S run sh -c 'echo na""me? >/dev/tty; read x </dev/tty; echo hello $x'); echo "($x)"`);
+      tty.type(
+        `x=$($S run sh -c 'echo na""me? >/dev/tty; read x </dev/tty; echo hello $x'); echo "($x)"`,
+      );
       await tty.expect('name?');
       tty.type('world');
       await tty.expect('(hello world)');
@@ -132,7 +136,11 @@ for (const [name, command] of Object.entries(SHELLS)) {
 
     it('in the background of a script it leaves the keyboard to the script', async () => {
       await using tty = await open();
-      tty.type(script('$S run sh -c "echo rea\\"\\"dy; exec sleep 60" & read x; echo got $x; kill $!; wait'));
+      tty.type(
+        script(
+          '$S run sh -c "echo rea\\"\\"dy; exec sleep 60" & read x; echo got $x; kill $!; wait',
+        ),
+      );
       await tty.expect('ready');
       tty.type('word');
       await tty.expect('got word');
@@ -145,7 +153,9 @@ for (const [name, command] of Object.entries(SHELLS)) {
 needs('bash').describe('in a pipeline of bash whose parts both want the keyboard', () => {
   it('the child gets the keyboard when it asks, and the neighbour after it', async () => {
     await using tty = await KeyboardTerminal.shell(SHELLS.bash);
-    tty.type(`$S run sh -c 'echo na""me? >/dev/tty; read x </dev/tty; echo hello $x' | sh -c 'read x; echo $x; read y </dev/tty; echo key $y'`);
+    tty.type(
+      `$S run sh -c 'echo na""me? >/dev/tty; read x </dev/tty; echo hello $x' | sh -c 'read x; echo $x; read y </dev/tty; echo key $y'`,
+    );
     await tty.expect('name?');
     tty.type('world');
     await tty.expect('hello world');
@@ -157,15 +167,19 @@ needs('bash').describe('in a pipeline of bash whose parts both want the keyboard
   it('a neighbour that the kernel stopped goes on when the child has ended', async () => {
     await using tty = await KeyboardTerminal.shell(SHELLS.bash);
     // The neighbour begins to read when the child has the keyboard already.
-    tty.type(`$S run sh -c 'read x </dev/tty; echo $$; read y </dev/tty' | sh -c 'read x; echo chi""ld $x; read y </dev/tty; echo key $y'`);
+    tty.type(
+      `$S run sh -c 'read x </dev/tty; echo $$; read y </dev/tty' | sh -c 'read x; echo chi""ld $x; read y </dev/tty; echo key $y'`,
+    );
     await waitFor('the neighbour to be there', () => tty.foreground() !== tty.pid);
     tty.type('');
     const child = Number((await tty.expect(/child (\d+)/))[1]);
     expect(tty.foreground()).toBe(child);
     const job = readStat(readStat(child)!.ppid)!.pgid;
-    await waitFor('the neighbour to be stopped', () => listGroup(job).some(({ state }) => state === 'T'));
+    await waitFor('the neighbour to be stopped', () =>
+      listGroup(job).some(({ state }) => state === 'T'),
+    );
     tty.type('');
-    await waitFor('the keyboard to be the job\'s', () => tty.foreground() === job);
+    await waitFor("the keyboard to be the job's", () => tty.foreground() === job);
     tty.type('key1');
     await tty.expect('key key1');
     await tty.expect('<0>$ ');
@@ -173,7 +187,8 @@ needs('bash').describe('in a pipeline of bash whose parts both want the keyboard
 });
 
 describe('with no shell around it', () => {
-  const open = (...args: string[]) => KeyboardTerminal.open([process.execPath, cli, 'run', ...args]);
+  const open = (...args: string[]) =>
+    KeyboardTerminal.open([process.execPath, cli, 'run', ...args]);
 
   it('^C: it ends with 130', async () => {
     await using tty = await open('sh', '-c', 'echo ready; exec sleep 60');

@@ -17,7 +17,15 @@ describe('help and version', () => {
   it.each([[['run', '--help']], [['help', 'run']]])('%j prints those of run', async (args) => {
     const { code, stdout, stderr } = await runCli(args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const option of ['--pass', '--env', '--cwd', '--session', '--allow-new-privileges', '--explain', '--json']) {
+    for (const option of [
+      '--pass',
+      '--env',
+      '--cwd',
+      '--session',
+      '--allow-new-privileges',
+      '--explain',
+      '--json',
+    ]) {
       expect(stdout).toContain(option);
     }
     expect(stdout).toMatch(/inherits\s+the\s+standard\s+channels\s+0,\s+1\s+and\s+2/);
@@ -26,8 +34,15 @@ describe('help and version', () => {
   });
 
   it.each([['--version'], ['-V']])('%s prints the version of the package', async (flag) => {
-    const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
-    expect(await runCli([flag])).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
+    const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(await runCli([flag])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: `${version}\n`,
+      stderr: '',
+    });
   });
 
   it('loads nothing of the library for them', async () => {
@@ -40,7 +55,7 @@ describe('help and version', () => {
 
 describe('mistakes: one paragraph on stderr, and 125', () => {
   it.each<[string[], RegExp]>([
-    [[], /no command: see/],
+    [[], /name a command: see/],
     [['git', 'status'], /unknown command 'git': write 'sallyport run git'/],
     [['--bogus'], /unknown option --bogus: see/],
     [['run'], /no command given: write 'sallyport run/],
@@ -48,15 +63,33 @@ describe('mistakes: one paragraph on stderr, and 125', () => {
     [['run', '--bogus', 'true'], /unknown option --bogus/],
     [['run', '--sesion', 'new', 'true'], /did you mean --session\?/],
     [['run', '--cwd'], /'--cwd <DIR>' argument missing/],
-    [['run', '--session', 'other', 'true'], /--session: not a session: write new, group or inherit/],
+    [
+      ['run', '--session', 'other', 'true'],
+      /--session: not a session: write new, group or inherit/,
+    ],
     [['run', '--json', 'true'], /--json: nothing to print: write --explain --json/],
     [['run', '--pass', 'x', 'true'], /--pass: not a descriptor number: write --pass 5/],
     [['run', '--pass', '5=', 'true'], /--pass: not a descriptor number/],
     [['run', '--pass=-1', 'true'], /--pass: not a descriptor number/],
-    [['run', '--pass', '200', 'true'], /--pass 200: not open here: open it in the shell, as in 200<FILE/],
-    [['run', '--pass', '1', 'true'], /standard channel/],
+    [
+      ['run', '--pass', '200', 'true'],
+      /--pass 200: not open here: open it in the shell, as in 200<FILE/,
+    ],
+    [['run', '--pass', '1', 'true'], /--pass: 1 is a standard channel/],
+    [['run', '--pass', '0=2', 'true'], /--pass: 2 is a standard channel/],
+    [
+      ['run', '--pass', '0=3', '--pass', '1=3', 'true'],
+      /two descriptors for number 3[^]*--pass 3=4/,
+    ],
+    [['run', '--pass', '0=100000000', 'true'], /--pass: 100000000 is not below the soft limit/],
+    [['run', ''], /the command is empty/],
+    [['run', '--cwd=', 'true'], /--cwd: is empty/],
+    [['help', 'nothing'], /name a command/],
     [['run', '--env', '=x', 'true'], /--env: no name/],
-    [['run', '--env', 'ABSENT', 'true'], /--env ABSENT: no such variable here: set it, leave it out, or write --env ABSENT=VALUE/],
+    [
+      ['run', '--env', 'ABSENT', 'true'],
+      /--env ABSENT: no such variable here: set it, leave it out, or write --env ABSENT=VALUE/,
+    ],
     [['run', '--cwd', '/no/such/place', 'true'], /\/no\/such\/place/],
   ])('%j', async (args, sentence) => {
     const { code, stdout, stderr } = await runCli(args);

@@ -15,7 +15,10 @@ import { cli } from './terminal.js';
 
 const scratch = makeScratch();
 
-async function askWitness(options: readonly string[], settings: RunSettings = {}): Promise<Witness> {
+async function askWitness(
+  options: readonly string[],
+  settings: RunSettings = {},
+): Promise<Witness> {
   const { stdout, stderr } = await runCli(['run', ...options, witness], settings);
   expect(stderr).toBe('');
   return JSON.parse(stdout) as Witness;
@@ -25,7 +28,9 @@ describe('what the child gets', () => {
   it('the standard channels of the caller and no other descriptor', async () => {
     const file = openSync('/etc/passwd', 'r');
     // 30 lies beyond what node seals by itself: without sallyport the child would have it.
-    const stdio = Array.from({ length: 31 }, (_, fd) => (fd < 3 ? ['ignore', 'pipe', 'inherit'][fd] : fd === 30 ? file : 'ignore'));
+    const stdio = Array.from({ length: 31 }, (_, fd) =>
+      fd < 3 ? ['ignore', 'pipe', 'inherit'][fd] : fd === 30 ? file : 'ignore',
+    );
     const child = startCli(['run', witness], stdio as Array<'pipe'>);
     closeSync(file);
     const [line] = (await once(createInterface(child.stdout!), 'line')) as [string];
@@ -35,19 +40,37 @@ describe('what the child gets', () => {
   });
 
   it('--pass N and --pass N=M', async () => {
-    const stdio = ['ignore', 'pipe', 'inherit', 'ignore', 'ignore', openSync('/etc/passwd', 'r'), openSync('/etc/group', 'r')];
-    const child = startCli(['run', '--pass', '5', '--pass', '6=9', witness], stdio as Array<'pipe'>);
+    const stdio = [
+      'ignore',
+      'pipe',
+      'inherit',
+      'ignore',
+      'ignore',
+      openSync('/etc/passwd', 'r'),
+      openSync('/etc/group', 'r'),
+    ];
+    const child = startCli(
+      ['run', '--pass', '5', '--pass', '6=9', witness],
+      stdio as Array<'pipe'>,
+    );
     for (const fd of stdio.slice(5)) closeSync(fd as number);
     const [line] = (await once(createInterface(child.stdout!), 'line')) as [string];
     const { descriptors } = JSON.parse(line) as Witness;
-    expect(descriptors.slice(3).map(({ fd, link }) => [fd, link])).toEqual([[5, '/etc/passwd'], [9, '/etc/group']]);
+    expect(descriptors.slice(3).map(({ fd, link }) => [fd, link])).toEqual([
+      [5, '/etc/passwd'],
+      [9, '/etc/group'],
+    ]);
   });
 
   it("a number that is node's own is not passed by mistake", async () => {
     const numbers = Array.from({ length: 20 }, (_, index) => index + 3);
-    const answers = await Promise.all(numbers.map((fd) => runCli(['run', '--pass', String(fd), 'true'])));
+    const answers = await Promise.all(
+      numbers.map((fd) => runCli(['run', '--pass', String(fd), 'true'])),
+    );
     expect(answers.map(({ code }) => code)).toEqual(numbers.map(() => 125));
-    expect(answers.some(({ stderr }) => stderr.includes('is a number that node uses itself'))).toBe(true);
+    expect(answers.some(({ stderr }) => stderr.includes('is a number that node uses itself'))).toBe(
+      true,
+    );
   });
 
   it("both ends of a pipe that the caller holds (as make's jobserver does) are passed", () => {
@@ -55,21 +78,36 @@ describe('what the child gets', () => {
 import os, subprocess, sys
 ends = os.pipe()
 sys.exit(subprocess.run([*sys.argv[1:3], "run", "--pass", f"{ends[0]}=3", "--pass", f"{ends[1]}=4", "ls", "/proc/self/fd"], pass_fds=ends).returncode)`;
-    const listed = execFileSync('python3', ['-c', caller, process.execPath, cli], { encoding: 'utf8' });
+    const listed = execFileSync('python3', ['-c', caller, process.execPath, cli], {
+      encoding: 'utf8',
+    });
     expect(listed.trim().split('\n').map(Number).slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
   });
 
   it('the default environment; --env NAME and --env NAME=VALUE add to it', async () => {
     const env = { LANG: 'C', CI: 'true', TOKEN: 's3cret', PATH: '/usr/bin:/bin:/sbin' };
     const plain = await askWitness([], { env });
-    expect(Object.fromEntries(plain.environment)).toEqual({ PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C' });
-    const more = await askWitness(['--env', 'CI', '--env', 'X=1=2', '--env', 'EMPTY=', '--env', 'PATH', '--env', 'LANG=D'], { env });
-    expect(Object.fromEntries(more.environment)).toEqual({ PATH: env.PATH, LANG: 'D', CI: 'true', X: '1=2', EMPTY: '' });
+    expect(Object.fromEntries(plain.environment)).toEqual({
+      PATH: '/usr/local/bin:/usr/bin:/bin',
+      LANG: 'C',
+    });
+    const more = await askWitness(
+      ['--env', 'CI', '--env', 'X=1=2', '--env', 'EMPTY=', '--env', 'PATH', '--env', 'LANG=D'],
+      { env },
+    );
+    expect(Object.fromEntries(more.environment)).toEqual({
+      PATH: env.PATH,
+      LANG: 'D',
+      CI: 'true',
+      X: '1=2',
+      EMPTY: '',
+    });
   });
 
   it('of two words on one variable the last counts', async () => {
     const env = { A: 'ours' };
-    const last = async (...options: string[]) => Object.fromEntries((await askWitness(options, { env })).environment)['A'];
+    const last = async (...options: string[]) =>
+      Object.fromEntries((await askWitness(options, { env })).environment)['A'];
     expect(await last('--env', 'A', '--env', 'A=1')).toBe('1');
     expect(await last('--env', 'A=1', '--env', 'A')).toBe('ours');
   });
@@ -114,14 +152,16 @@ describe('exit code', () => {
     expect(await runCli(['run', 'sh', '-c', `exit ${code}`])).toMatchObject({ code, signal: null });
   });
 
-  it.each<[string, number]>([['TERM', 143], ['KILL', 137], ['INT', 130], ['RTMIN', 162]])(
-    '128 + n when SIG%s ends the child: %d',
-    async (signal, code) => {
-      const name = signal === 'RTMIN' ? '34' : signal;
-      const ran = await runCli(['run', 'sh', '-c', `ulimit -c 0; kill -${name} $$`]);
-      expect(ran).toMatchObject({ code, signal: null, stderr: '' });
-    },
-  );
+  it.each<[string, number]>([
+    ['TERM', 143],
+    ['KILL', 137],
+    ['INT', 130],
+    ['RTMIN', 162],
+  ])('128 + n when SIG%s ends the child: %d', async (signal, code) => {
+    const name = signal === 'RTMIN' ? '34' : signal;
+    const ran = await runCli(['run', 'sh', '-c', `ulimit -c 0; kill -${name} $$`]);
+    expect(ran).toMatchObject({ code, signal: null, stderr: '' });
+  });
 
   it('127: not found', async () => {
     for (const file of ['no-such-program', './no-such-program', '/no/such/program']) {
@@ -178,16 +218,24 @@ describe('signals', () => {
     return { child, next, ended: once(child, 'exit') };
   };
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)('%s reaches the group of the child, and we wait', async (signal) => {
-    const { child, next, ended } = await started(['run', 'sh', '-c', reporter]);
-    expect(await next()).toBe('ready');
-    child.kill(signal);
-    expect(await next()).toBe(`got ${signal.slice(3)}`);
-    expect(await ended).toEqual([0, null]);
-  });
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
+    '%s reaches the group of the child, and we wait',
+    async (signal) => {
+      const { child, next, ended } = await started(['run', 'sh', '-c', reporter]);
+      expect(await next()).toBe('ready');
+      child.kill(signal);
+      expect(await next()).toBe(`got ${signal.slice(3)}`);
+      expect(await ended).toEqual([0, null]);
+    },
+  );
 
   it('a child that ignores SIGTERM is waited for', async () => {
-    const { child, next, ended } = await started(['run', 'sh', '-c', 'exec 2>&-; trap "" TERM; trap "exit 7" HUP; echo ready; while :; do sleep 0.05; done']);
+    const { child, next, ended } = await started([
+      'run',
+      'sh',
+      '-c',
+      'exec 2>&-; trap "" TERM; trap "exit 7" HUP; echo ready; while :; do sleep 0.05; done',
+    ]);
     await next();
     child.kill('SIGTERM');
     child.kill('SIGTERM');
@@ -196,8 +244,17 @@ describe('signals', () => {
   });
 
   it('a child that a passed-on signal ends: 128 + n', async () => {
-    for (const [signal, code] of [['SIGTERM', 143], ['SIGINT', 130], ['SIGHUP', 129]] as const) {
-      const { child, next, ended } = await started(['run', 'sh', '-c', 'echo ready; exec sleep 60']);
+    for (const [signal, code] of [
+      ['SIGTERM', 143],
+      ['SIGINT', 130],
+      ['SIGHUP', 129],
+    ] as const) {
+      const { child, next, ended } = await started([
+        'run',
+        'sh',
+        '-c',
+        'echo ready; exec sleep 60',
+      ]);
       await next();
       child.kill(signal);
       expect(await ended).toEqual([code, null]);
@@ -205,7 +262,12 @@ describe('signals', () => {
   });
 
   it('SIGUSR1 and SIGUSR2 go to the child, and do not open our inspector', async () => {
-    const { child, next, ended } = await started(['run', 'sh', '-c', 'exec 2>&-; trap "echo USR1" USR1; trap "exit 5" USR2; echo ready; while :; do sleep 0.05; done']);
+    const { child, next, ended } = await started([
+      'run',
+      'sh',
+      '-c',
+      'exec 2>&-; trap "echo USR1" USR1; trap "exit 5" USR2; echo ready; while :; do sleep 0.05; done',
+    ]);
     await next();
     child.kill('SIGUSR1');
     expect(await next()).toBe('USR1');
@@ -214,36 +276,70 @@ describe('signals', () => {
   });
 
   it('--session inherit: SIGTERM reaches the child', async () => {
-    const { child, next, ended } = await started(['run', '--session', 'inherit', 'sh', '-c', 'echo ready; exec sleep 60']);
+    const { child, next, ended } = await started([
+      'run',
+      '--session',
+      'inherit',
+      'sh',
+      '-c',
+      'echo ready; exec sleep 60',
+    ]);
     await next();
     child.kill('SIGTERM');
     expect(await ended).toEqual([143, null]);
   });
 
-  needs('bash').it('a stop of our job stops the child too, in its session of its own, and CONT continues it', async () => {
-    const shell = spawn('bash', ['-c', 'exec 2>&-; set -m; "$@" & read x; wait', 'bash', process.execPath, cli, 'run', 'sh', '-c', 'echo $$ $PPID; exec sleep 60'], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const [line] = (await once(createInterface(shell.stdout), 'line')) as [string];
-    const [child, command] = line.split(' ').map(Number) as [number, number];
-    const states = () => `${readStat(command)?.state} ${readStat(child)?.state}`;
-    process.kill(-command, 'SIGTSTP');
-    await waitFor('both to be stopped', () => states() === 'T T');
-    process.kill(-command, 'SIGCONT');
-    await waitFor('both to go on', () => !states().includes('T'));
-    const ended = once(shell, 'exit');
-    process.kill(command, 'SIGTERM');
-    shell.stdin.end();
-    await ended;
-    expect(hasEnded(child)).toBe(true);
-  });
+  needs('bash').it(
+    'a stop of our job stops the child too, in its session of its own, and CONT continues it',
+    async () => {
+      const shell = spawn(
+        'bash',
+        [
+          '-c',
+          'exec 2>&-; set -m; "$@" & read x; wait',
+          'bash',
+          process.execPath,
+          cli,
+          'run',
+          'sh',
+          '-c',
+          'echo $$ $PPID; exec sleep 60',
+        ],
+        {
+          stdio: ['pipe', 'pipe', 'inherit'],
+        },
+      );
+      const [line] = (await once(createInterface(shell.stdout), 'line')) as [string];
+      const [child, command] = line.split(' ').map(Number) as [number, number];
+      const states = () => `${readStat(command)?.state} ${readStat(child)?.state}`;
+      process.kill(-command, 'SIGTSTP');
+      await waitFor('both to be stopped', () => states() === 'T T');
+      process.kill(-command, 'SIGCONT');
+      await waitFor('both to go on', () => !states().includes('T'));
+      const ended = once(shell, 'exit');
+      process.kill(command, 'SIGTERM');
+      shell.stdin.end();
+      await ended;
+      expect(hasEnded(child)).toBe(true);
+    },
+  );
 
   it('a stop that the kernel would discard stops neither', async () => {
     // Detached: the leader of a session has no shell that could continue it.
-    const child = spawn(process.execPath, [cli, 'run', 'sh', '-c', 'exec 2>&-; trap "exit 4" TERM; echo ready; while :; do sleep 0.05; done'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
-    });
+    const child = spawn(
+      process.execPath,
+      [
+        cli,
+        'run',
+        'sh',
+        '-c',
+        'exec 2>&-; trap "exit 4" TERM; echo ready; while :; do sleep 0.05; done',
+      ],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        detached: true,
+      },
+    );
     const ended = once(child, 'exit');
     await once(createInterface(child.stdout), 'line');
     child.kill('SIGTSTP');

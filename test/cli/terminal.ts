@@ -29,10 +29,21 @@ export class KeyboardTerminal implements AsyncDisposable {
   #isOver = false;
 
   private constructor(command: readonly string[], env: Record<string, string>) {
-    this.#driver = spawn('python3', [path.join(import.meta.dirname, 'pty_driver.py'), '24', '80', ...command], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { PATH: process.env['PATH'] ?? '', HOME: '/', LC_ALL: 'C', TERM: 'dumb', HISTFILE: '', ...env },
-    });
+    this.#driver = spawn(
+      'python3',
+      [path.join(import.meta.dirname, 'pty_driver.py'), '24', '80', ...command],
+      {
+        stdio: ['pipe', 'pipe', 'inherit'],
+        env: {
+          PATH: process.env['PATH'] ?? '',
+          HOME: '/',
+          LC_ALL: 'C',
+          TERM: 'dumb',
+          HISTFILE: '',
+          ...env,
+        },
+      },
+    );
     this.ended = new Promise((resolve) => {
       createInterface(this.#driver.stdout).on('line', (line) => {
         const message = JSON.parse(line) as Ending & { pid?: number; out?: string };
@@ -50,7 +61,10 @@ export class KeyboardTerminal implements AsyncDisposable {
   }
 
   /** The command itself is the session's leader, with no shell around it. */
-  static async open(command: readonly string[], env: Record<string, string> = {}): Promise<KeyboardTerminal> {
+  static async open(
+    command: readonly string[],
+    env: Record<string, string> = {},
+  ): Promise<KeyboardTerminal> {
     const terminal = new KeyboardTerminal(command, env);
     await terminal.#until(() => terminal.pid !== 0, 'the command to start');
     return terminal;
@@ -86,7 +100,10 @@ export class KeyboardTerminal implements AsyncDisposable {
   async expect(wanted: string | RegExp): Promise<RegExpExecArray> {
     const pattern = typeof wanted === 'string' ? new RegExp(escape(wanted)) : wanted;
     let match: RegExpExecArray | null = null;
-    await this.#until(() => (match = pattern.exec(this.#seen.slice(this.#at))) !== null, String(pattern));
+    await this.#until(
+      () => (match = pattern.exec(this.#seen.slice(this.#at))) !== null,
+      String(pattern),
+    );
     const found = match as unknown as RegExpExecArray;
     this.#at += found.index + found[0].length;
     return found;
@@ -118,7 +135,9 @@ export class KeyboardTerminal implements AsyncDisposable {
       const left = from + DEADLINE - Date.now();
       if (left <= 0 || this.#isOver) {
         const why = this.#isOver ? 'the terminal was closed' : `${DEADLINE} ms passed`;
-        throw new Error(`waited for ${what}, and ${why}; seen since the last wait:\n${this.unread}\n--- before:\n${this.#seen.slice(0, this.#at)}`);
+        throw new Error(
+          `waited for ${what}, and ${why}; seen since the last wait:\n${this.unread}\n--- before:\n${this.#seen.slice(0, this.#at)}`,
+        );
       }
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
