@@ -66,7 +66,7 @@ Examples:
   )
   .passThroughOptions()
   .action(async (file: string, args: string[], flags: RunFlags) => {
-    // Only now: `--help` needs nothing of the library. By import() it would take 8 ms longer.
+    // Only now: `--help` needs nothing of the library. By import() it would take 9 ms longer.
     // eslint-disable-next-line @typescript-eslint/no-require-imports
     const { run } = require('./run.js') as typeof import('./run.js');
     process.exitCode = await run(file, args, flags);
