@@ -5,7 +5,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "core/thread.h"
@@ -15,7 +17,14 @@ namespace sallyport {
 namespace {
 
 constexpr Reactor::Token kWake = 0;
-constexpr int kTickMilliseconds = 50;
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kTick(50);
+
+// For epoll_wait(2), rounded up: never before the time.
+int MillisecondsUntil(Clock::time_point time) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now());
+  return std::max(0, static_cast<int>(left.count()));
+}
 
 }  // namespace
 
@@ -92,9 +101,14 @@ void Reactor::Wake() {
 void Reactor::Loop() {
   constexpr int kBatch = 64;
   epoll_event events[kBatch];
+  bool ticking = false;
+  Clock::time_point next_tick;
   for (;;) {
-    const bool ticking = RunTasks();
-    const int count = epoll_wait(epoll_.get(), events, kBatch, ticking ? kTickMilliseconds : -1);
+    const bool ticked = ticking;
+    ticking = RunTasks();
+    if (ticking && !ticked) next_tick = Clock::now() + kTick;
+    const int count =
+        epoll_wait(epoll_.get(), events, kBatch, ticking ? MillisecondsUntil(next_tick) : -1);
     for (int i = 0; i < count; ++i) {
       std::shared_ptr<std::function<void()>> handler;
       {
@@ -104,7 +118,11 @@ void Reactor::Loop() {
       }
       if (handler != nullptr) (*handler)();
     }
-    if (ticking && count <= 0) RunTicks();
+    // By the clock: descriptors that are always busy must not keep the ticks from coming.
+    if (ticking && Clock::now() >= next_tick) {
+      RunTicks();
+      next_tick = Clock::now() + kTick;
+    }
   }
 }
 
