@@ -11,7 +11,7 @@ export const developerBuild = {
 };
 
 /** @param {Build} build */
-function cmakeJs(command, { folder, sanitize, tests = [] }, ...args) {
+function cmakeJs(command, { folder, sanitize, tests = ['all'] }, ...args) {
   return runNode(
     'node_modules/cmake-js/bin/cmake-js',
     command,

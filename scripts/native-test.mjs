@@ -14,7 +14,7 @@ const reports = path.join(root, 'reports/native');
 // A program that hangs has failed; none takes a minute.
 const timeout = 150_000;
 
-/** @returns {{ label: string, build: import('./cmake.mjs').Build, launcher: string[] }[]} */
+/** @returns {{ label: string, programs: string[], build: import('./cmake.mjs').Build, launcher: string[] }[]} */
 function suites() {
   const programs = (existsSync(sources) ? readdirSync(sources) : [])
     .filter((name) => name.endsWith('.cc'))
@@ -22,13 +22,14 @@ function suites() {
   // Only what has threads can have races.
   const threaded = programs.filter((name) => /^(lane|reactor|reaper)/.test(name));
   return [
-    { label: '', build: { ...developerBuild, tests: programs }, launcher: [] },
+    { label: '', programs, build: developerBuild, launcher: [] },
     {
       label: ' (thread)',
+      programs: threaded,
       build: { folder: 'build-cmake-tsan', sanitize: 'thread', tests: threaded },
       launcher: withKnownAddresses(),
     },
-  ].filter(({ build }) => build.tests.length > 0);
+  ].filter(({ programs }) => programs.length > 0);
 }
 
 /** ThreadSanitizer's layout of the memory allows for 28 bits of randomness; newer kernels have 32. */
@@ -78,7 +79,7 @@ function runProgram(program, { label, build, launcher }) {
 }
 
 function runSuite(suite) {
-  const programs = suite.build.tests;
+  const { programs } = suite;
   const missing = missingTools(suite.build.sanitize);
   if (missing !== '') {
     const reason = `needs ${missing}`;
