@@ -2,9 +2,11 @@
 #include "core/thread.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include <csignal>
 #include <memory>
+#include <utility>
 
 namespace sallyport {
 
@@ -13,9 +15,16 @@ namespace {
 // Room for the C library's own per-thread data and a few small frames; the default is 8 MiB.
 constexpr size_t kStackSize = 256 * 1024;
 
+struct Beginning {
+  const char* name;
+  std::function<void()> body;
+};
+
 void* Run(void* argument) {
-  const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(argument));
-  (*body)();
+  const std::unique_ptr<Beginning> beginning(static_cast<Beginning*>(argument));
+  // Here: from outside it takes a descriptor, and there may be none left.
+  prctl(PR_SET_NAME, beginning->name);
+  beginning->body();
   return nullptr;
 }
 
@@ -31,13 +40,10 @@ bool StartThread(const char* name, std::function<void()> body) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  auto owned = std::make_unique<std::function<void()>>(std::move(body));
+  auto owned = std::make_unique<Beginning>(Beginning{name, std::move(body)});
   pthread_t thread;
   const bool started = pthread_create(&thread, &attributes, Run, owned.get()) == 0;
-  if (started) {
-    static_cast<void>(owned.release());  // Run() owns it now
-    pthread_setname_np(thread, name);
-  }
+  if (started) static_cast<void>(owned.release());  // Run() owns it now
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return started;

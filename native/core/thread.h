@@ -6,7 +6,8 @@
 namespace sallyport {
 
 // Runs `body` on a detached thread with every signal blocked: a signal that the kernel delivered to
-// a thread of ours would never reach JavaScript. False when the system refuses another thread.
+// a thread of ours would never reach JavaScript. `name`: a literal of at most 15 characters. False
+// when the system refuses another thread.
 bool StartThread(const char* name, std::function<void()> body);
 
 }  // namespace sallyport
