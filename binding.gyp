@@ -26,7 +26,7 @@
       # Freestanding: no C library is linked and none is needed at run time.
       'target_name': 'sallyport-launcher',
       'type': 'executable',
-      'sources': ['native/launcher/launcher.c', 'native/launcher/steps.c'],
+      'sources': ['<!@(cat native/launcher_sources.txt)'],
       'cflags!': ['-O3', '-pthread', '-fPIC', '-fno-omit-frame-pointer'],
       'cflags': [
         '-std=c11', '-O2', '-Wall', '-Wextra', '-ffreestanding', '-fno-stack-protector',

@@ -15,6 +15,7 @@ export interface NativeFailure {
 export const EVENT_EXIT = 0;
 export const EVENT_LAUNCH = 1;
 export const EVENT_LAUNCH_FAILED = 2;
+export const EVENT_REPORT = 3;
 
 /**
  * A child has been reaped. code -1: by a signal; signal 0: none. usage: user µs, system µs, max RSS
@@ -36,6 +37,7 @@ export type NativeLaunch = readonly [
   job: number,
   id: number,
   pid: number,
+  program: number,
   ...ours: number[],
 ];
 
@@ -48,7 +50,18 @@ export type NativeLaunchFailure = readonly [
   path: string,
 ];
 
-export type NativeEvent = NativeExit | NativeLaunch | NativeLaunchFailure;
+/** An init has said something, LauncherReport of native/launcher/instructions.h; kind 0: no more comes. */
+export type NativeReport = readonly [
+  event: typeof EVENT_REPORT,
+  init: number,
+  kind: number,
+  pid: number,
+  code: number,
+  status: number,
+  ...usage: number[],
+];
+
+export type NativeEvent = NativeExit | NativeLaunch | NativeLaunchFailure | NativeReport;
 
 /**
  * Executable, arguments, environment, cwd, table, session, foreground. Lists of strings are one string
@@ -70,6 +83,8 @@ export type NativeRequest = readonly [
   announcesListeners: boolean,
   user: string,
   group: string,
+  /** Whether the launcher stays as the init of the run. */
+  init: boolean,
 ];
 
 // TableEntry::Kind in native/core/launch_job.h.
@@ -95,10 +110,12 @@ export interface NativeBinding {
   probeDirectory(path: string): number;
   spawn(
     ...request: [...NativeRequest, byLane: boolean, noNewPrivileges: boolean]
-  ): [id: number, pid: number, ...ours: number[]] | NativeFailure;
+  ): [id: number, pid: number, program: number, ...ours: number[]] | NativeFailure;
   /** The outcome comes as an event that names the job. */
   launch(...request: [...NativeRequest, noNewPrivileges: boolean]): number | NativeFailure;
   cancelLaunch(job: number): void;
+  /** @param command COMMAND_* of native/launcher/instructions.h */
+  commandInit(init: number, command: number, argument: number): void;
   /** Starts the first lane. */
   hasPrivateLanes(noNewPrivileges: boolean): boolean | NativeFailure;
   /** Whether this C library can close exactly the other descriptors of a table that is shared. */

@@ -15,6 +15,12 @@ void EventMailbox::LaunchFinished(JobId id, Result<LaunchedChild> outcome) {
   Post(Launch{id, std::move(outcome)});
 }
 
+void EventMailbox::InitReported(ChildId init, const LauncherReport& report) {
+  Post(Report{init, report});
+}
+
+void EventMailbox::InitSilent(ChildId init) { Post(Report{init, {}}); }
+
 void EventMailbox::Post(Event event) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -76,6 +82,8 @@ void EventMailbox::Close() {
   for (const Event& event : undelivered) AbandonEvent(event);
   LanePool::Instance(true).CancelAll(this);
   LanePool::Instance(false).CancelAll(this);
+  // A run ends with the environment that started it.
+  InitLinks::Instance().CloseAll(this);
 }
 
 void EventMailbox::KeepAlive(napi_env env, bool wanted) {
@@ -115,9 +123,11 @@ bool EventMailbox::Append(napi_env env, napi_value batch, uint32_t index, Event&
   napi_value value = nullptr;
   if (Exit* const exit = std::get_if<Exit>(&event)) {
     value = ExitToJs(env, exit->id, exit->status);
+  } else if (Launch* const launch = std::get_if<Launch>(&event)) {
+    value = LaunchToJs(env, launch->id, launch->outcome);
   } else {
-    Launch& launch = std::get<Launch>(event);
-    value = LaunchToJs(env, launch.id, launch.outcome);
+    const Report& report = std::get<Report>(event);
+    value = ReportToJs(env, report.init, report.report);
   }
   return value != nullptr && napi_set_element(env, batch, index, value) == napi_ok;
 }

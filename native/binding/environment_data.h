@@ -20,6 +20,8 @@ class EventMailbox : public LaunchListener, public std::enable_shared_from_this<
  public:
   void ChildExited(ChildId id, const ExitStatus& status) override;
   void LaunchFinished(JobId id, Result<LaunchedChild> outcome) override;
+  void InitReported(ChildId init, const LauncherReport& report) override;
+  void InitSilent(ChildId init) override;
 
   // On the environment's own thread:
   void Open(napi_env env, napi_value callback);
@@ -34,7 +36,11 @@ class EventMailbox : public LaunchListener, public std::enable_shared_from_this<
     JobId id;
     Result<LaunchedChild> outcome;
   };
-  using Event = std::variant<Exit, Launch>;
+  struct Report {
+    ChildId init;
+    LauncherReport report;  // kind 0: the init is silent
+  };
+  using Event = std::variant<Exit, Launch, Report>;
 
   void Post(Event event);
   static void AbandonEvent(const Event& event);

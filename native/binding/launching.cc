@@ -47,11 +47,11 @@ std::vector<LaunchStep> DecodeSteps(const Napi::Float64Array& numbers) {
   return steps;
 }
 
-// Arguments 0 to 11 of every launch, NativeRequest of src/native.ts: executable, arguments,
-// environment, cwd, table, session, foreground; launcher, steps, listeners, user, group. Lists of
-// strings come as one string in which each entry is followed by a NUL; the table as triples
-// (target, TABLE_* of src/native.ts, held number). The held numbers belong to the job from here on,
-// whatever becomes of it.
+// Arguments 0 to 12 of every launch, NativeRequest of src/native.ts: executable, arguments,
+// environment, cwd, table, session, foreground; launcher, steps, listeners, user, group, init.
+// Lists of strings come as one string in which each entry is followed by a NUL; the table as
+// triples (target, TABLE_* of src/native.ts, held number). The held numbers belong to the job from
+// here on, whatever becomes of it.
 std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   auto job = std::make_unique<LaunchJob>();
   job->listener = EnvironmentData::Of(info.Env()).mailbox();
@@ -68,6 +68,7 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   request.launcher = info[7].As<Napi::String>().Utf8Value();
   request.steps = DecodeSteps(info[8].As<Napi::Float64Array>());
   request.announces_listeners = info[9].As<Napi::Boolean>().Value();
+  request.init = info[12].As<Napi::Boolean>().Value();
   job->accounts = {info[10].As<Napi::String>().Utf8Value(),
                    info[11].As<Napi::String>().Utf8Value()};
 
@@ -92,12 +93,12 @@ Result<LaunchedChild> SpawnDirect(LaunchJob& job) {
   return WatchLaunched(job, pid.value());
 }
 
-// (…, by a lane, no_new_privs) -> [id, pid, our end of each pipe…] | failure
+// (…, by a lane, no_new_privs) -> [id, pid, program, our end of each pipe…] | failure
 Napi::Value Spawn(const Napi::CallbackInfo& info) {
   EnsureChildrenWaitable();
   const std::unique_ptr<LaunchJob> job = Decode(info);
-  const bool by_lane = info[12].As<Napi::Boolean>().Value();
-  const bool no_new_privileges = info[13].As<Napi::Boolean>().Value();
+  const bool by_lane = info[13].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[14].As<Napi::Boolean>().Value();
   const Result<bool> found = LookUpAccounts(job->accounts, &job->request.steps);
   if (!found.ok()) return FailureToJs(info.Env(), found.error());
   Result<LaunchedChild> child =
@@ -133,7 +134,7 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
   std::unique_ptr<LaunchJob> job = Decode(info);
   const JobId id = next_id++;
   job->id = id;
-  const bool no_new_privileges = info[12].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[13].As<Napi::Boolean>().Value();
   const Result<bool> submitted = SubmitWithAccounts(std::move(job), no_new_privileges);
   if (!submitted.ok()) return FailureToJs(info.Env(), submitted.error());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
@@ -175,6 +176,13 @@ void OnEvents(const Napi::CallbackInfo& info) {
   EnvironmentData::Of(info.Env()).mailbox()->Open(info.Env(), info[0]);
 }
 
+// (id of an init, COMMAND_* of launcher/instructions.h, argument)
+void CommandInit(const Napi::CallbackInfo& info) {
+  const ChildId init = static_cast<ChildId>(info[0].As<Napi::Number>().Int64Value());
+  InitLinks::Instance().Send(
+      init, {info[1].As<Napi::Number>().Uint32Value(), info[2].As<Napi::Number>().Int32Value()});
+}
+
 void EnlargePipeJs(const Napi::CallbackInfo& info) {
   EnlargePipe(info[0].As<Napi::Number>().Int32Value());
 }
@@ -196,6 +204,7 @@ void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("signal", Napi::Function::New<Signal>(env, "signal"));
   exports.Set("signalGroup", Napi::Function::New<SignalGroup>(env, "signalGroup"));
   exports.Set("onEvents", Napi::Function::New<OnEvents>(env, "onEvents"));
+  exports.Set("commandInit", Napi::Function::New<CommandInit>(env, "commandInit"));
   exports.Set("enlargePipe", Napi::Function::New<EnlargePipeJs>(env, "enlargePipe"));
   exports.Set("keepAlive", Napi::Function::New<KeepAlive>(env, "keepAlive"));
 }

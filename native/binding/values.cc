@@ -14,6 +14,7 @@ namespace {
 constexpr double kExitEvent = 0;
 constexpr double kLaunchEvent = 1;
 constexpr double kLaunchFailedEvent = 2;
+constexpr double kReportEvent = 3;
 
 double Microseconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
@@ -32,10 +33,12 @@ napi_value NumbersToJs(napi_env env, const double* numbers, size_t count) {
   return array;
 }
 
-// `head`, id, pid, our end of each pipe. The ends are given away only where JavaScript got them.
+// `head`, id, pid, program, our end of each pipe. The ends are given away only where JavaScript got
+// them.
 napi_value LaunchedToJs(napi_env env, std::vector<double> head, LaunchedChild& child) {
   head.push_back(static_cast<double>(child.id));
   head.push_back(child.pid);
+  head.push_back(child.program);
   for (const UniqueFd& ours : child.ours) head.push_back(ours.get());
   const napi_value array = NumbersToJs(env, head.data(), head.size());
   if (array != nullptr) {
@@ -101,8 +104,8 @@ napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status) {
   return NumbersToJs(env, numbers, std::size(numbers));
 }
 
-// [EVENT_LAUNCH, job, id, pid, our end of each pipe…] or [EVENT_LAUNCH_FAILED, job, errno, stage,
-// path]
+// [EVENT_LAUNCH, job, id, pid, program, our end of each pipe…] or [EVENT_LAUNCH_FAILED, job, errno,
+// stage, path]
 napi_value LaunchToJs(napi_env env, JobId id, Result<LaunchedChild>& outcome) {
   if (outcome.ok()) {
     return LaunchedToJs(env, {kLaunchEvent, static_cast<double>(id)}, outcome.value());
@@ -121,6 +124,18 @@ napi_value LaunchToJs(napi_env env, JobId id, Result<LaunchedChild>& outcome) {
     return nullptr;
   }
   return event;
+}
+
+// [EVENT_REPORT, init, kind, pid, code, status, usage…]
+napi_value ReportToJs(napi_env env, ChildId init, const LauncherReport& report) {
+  std::vector<double> numbers = {kReportEvent,
+                                 static_cast<double>(init),
+                                 static_cast<double>(report.kind),
+                                 static_cast<double>(report.pid),
+                                 static_cast<double>(report.code),
+                                 static_cast<double>(report.status)};
+  for (const uint64_t number : report.usage) numbers.push_back(static_cast<double>(number));
+  return NumbersToJs(env, numbers.data(), numbers.size());
 }
 
 }  // namespace sallyport

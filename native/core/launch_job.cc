@@ -1,11 +1,52 @@
 // One launch on its way: what was asked for, and the descriptors that it holds meanwhile.
 #include "core/launch_job.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <set>
 #include <utility>
 
 #include "core/pipes.h"
 
 namespace sallyport {
+
+namespace {
+
+// A stream socket between an init and us, at the lowest number from 3 that the table leaves free.
+Result<bool> OpenControl(LaunchJob& job) {
+  std::set<int> used;
+  for (const TableEntry& entry : job.table) used.insert(entry.target);
+  int target = 3;
+  while (used.count(target) != 0) ++target;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return SysError{"descriptor", errno, ""};
+  }
+  UniqueFd ours_low(ends[0]);
+  UniqueFd theirs_low(ends[1]);
+  UniqueFd ours(MoveAboveStandard(ours_low.release()));
+  UniqueFd theirs(MoveAboveStandard(theirs_low.release()));
+  if (!ours.valid() || !theirs.valid() || fcntl(ours.get(), F_SETFL, O_RDWR | O_NONBLOCK) != 0) {
+    return SysError{"descriptor", errno, ""};
+  }
+  job.request.control = target;
+  job.request.descriptors.push_back({theirs.get(), target});
+  job.control = std::move(ours);
+  job.theirs.push_back(std::move(theirs));
+  return true;
+}
+
+// The pid of the program. The init said it before the launch was seen to have succeeded.
+pid_t ReadStarted(int control) {
+  LauncherReport report;
+  const ssize_t size = recv(control, &report, sizeof report, MSG_DONTWAIT);
+  const bool whole = size == static_cast<ssize_t>(sizeof report) && report.kind == REPORT_STARTED;
+  return whole ? report.pid : -1;
+}
+
+}  // namespace
 
 Result<bool> OpenTable(LaunchJob& job) {
   for (const TableEntry& entry : job.table) {
@@ -23,6 +64,7 @@ Result<bool> OpenTable(LaunchJob& job) {
       job.theirs.push_back(std::move(pipe.value().theirs));
     }
   }
+  if (job.request.init) return OpenControl(job);
   return true;
 }
 
@@ -30,7 +72,12 @@ Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid) {
   const bool leads_group = job.request.session != SessionMode::kInherit;
   const Result<ChildId> id = Reaper::Instance().Watch(pid, leads_group, job.listener);
   if (!id.ok()) return id.error();
-  return LaunchedChild{id.value(), pid, std::move(job.ours)};
+  pid_t program = pid;
+  if (job.request.init) {
+    program = ReadStarted(job.control.get());
+    InitLinks::Instance().Add(id.value(), std::move(job.control), job.listener);
+  }
+  return LaunchedChild{id.value(), pid, program, std::move(job.ours)};
 }
 
 }  // namespace sallyport

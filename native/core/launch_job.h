@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/accounts.h"
+#include "core/init_links.h"
 #include "core/launch_request.h"
 #include "core/reaper.h"
 #include "core/result.h"
@@ -27,11 +28,12 @@ using JobId = uint64_t;
 struct LaunchedChild {
   ChildId id;
   pid_t pid;
+  pid_t program;  // of an init: the program that it started; otherwise the child itself
   std::vector<UniqueFd> ours;
 };
 
 // Told on a native thread. Must not block for long and must not throw.
-class LaunchListener : public ExitListener {
+class LaunchListener : public ExitListener, public InitListener {
  public:
   virtual void LaunchFinished(JobId id, Result<LaunchedChild> outcome) = 0;
 };
@@ -45,6 +47,7 @@ struct LaunchJob {
   std::vector<UniqueFd> held;
   std::vector<UniqueFd> ours;
   std::vector<UniqueFd> theirs;
+  UniqueFd control;  // our end, where the child is an init
   std::shared_ptr<LaunchListener> listener;
   JobId id = 0;  // 0: somebody waits for this launch
 };

@@ -66,6 +66,10 @@ struct LaunchRequest {
   // order.
   std::string launcher;
   std::vector<LaunchStep> steps;
+  // The launcher stays as the init of all that the program leaves; it hears and tells by the control
+  // socket, a number in the child's table. `session` and `foreground_terminal` are the program's.
+  bool init = false;
+  int control = -1;
   bool announces_listeners = false;  // the child gets LISTEN_PID, which nobody knows before
 };
 

@@ -1,7 +1,9 @@
 // Writes the block that tells the launcher what to do.
 #include "core/launcher_instructions.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "launcher/instructions.h"
@@ -80,6 +82,13 @@ std::string BuildInstructions(const LaunchRequest& request) {
     writer.AddWord(variable + sizeof kListenPid - 1);
     more.push_back(writer.AddString(kListenPid));
     writer.AddRoom(kPidRoom);
+  }
+  header.role = request.init ? ROLE_INIT : ROLE_EXEC;
+  header.control = request.control;
+  header.session = static_cast<int32_t>(request.session);
+  header.foreground = request.foreground_terminal;
+  for (const DescriptorMove& move : request.descriptors) {
+    header.highest = std::max(header.highest, move.target);
   }
   header.executable = writer.AddString(request.executable.c_str());
   header.argv = writer.AddStrings(request.arguments, {});

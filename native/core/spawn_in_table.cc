@@ -104,7 +104,8 @@ Result<pid_t> SpawnLauncher(const LaunchRequest& request, std::vector<Descriptor
   launcher.arguments = StringList(std::move(arguments));
   launcher.working_directory = request.working_directory;
   launcher.session = request.session;
-  launcher.foreground_terminal = request.foreground_terminal;
+  // An init gives the terminal to the program itself.
+  if (!request.init) launcher.foreground_terminal = request.foreground_terminal;
   const Result<pid_t> pid = PosixSpawn(launcher, OrderSteps(request, moves, origin));
   if (!pid.ok()) {
     const SysError& error = pid.error();

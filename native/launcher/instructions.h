@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define LAUNCHER_MAGIC 0x73706c31u /* "spl1": raised when the layout changes */
+#define LAUNCHER_MAGIC 0x73706c32u /* "spl2": raised when the layout changes */
 
 /* Each step is one word with its code (below) and the number of its arguments, and then these. */
 enum LauncherStep {
@@ -27,6 +27,11 @@ enum LauncherStep {
   STEP_INSTRUCTIONS = 13,    /* not in the list: reading this block */
 };
 
+enum LauncherRole {
+  ROLE_EXEC = 0, /* become the program */
+  ROLE_INIT = 1, /* stay: start the program, reap what it leaves, end all of it when told to */
+};
+
 struct LauncherHeader {
   uint32_t magic;
   uint32_t size;       /* of the whole block, in bytes */
@@ -34,6 +39,13 @@ struct LauncherHeader {
   uint32_t executable; /* offset of a string */
   uint32_t argv;       /* offset of a list of 64-bit offsets that ends with 0 */
   uint32_t envp;       /* likewise */
+  uint32_t role;
+  /* The rest is for an init. */
+  int32_t control;    /* our end of the control socket */
+  int32_t session;    /* of the program: 0 new, 1 group, 2 inherit */
+  int32_t foreground; /* a terminal, or -1 */
+  int32_t highest;    /* the highest descriptor number of all */
+  int32_t reserved;
 };
 
 #define STEP_WORD(code, count) ((uint64_t)(code) | (uint64_t)(count) << 32)
@@ -43,6 +55,40 @@ struct LauncherRefusal {
   uint32_t step;
   int32_t errno_value;
   uint64_t detail; /* the step's first argument: which limit, say */
+};
+
+/* An init and its parent speak over a stream socket, in whole structures. When the parent's end
+   closes (it has ended, however), the init kills all that is left at once. */
+enum LauncherCommandKind {
+  COMMAND_END = 1,          /* grace in ms: SIGTERM and SIGCONT to all, SIGKILL after the grace */
+  COMMAND_KILL = 2,         /* SIGKILL to all, until nothing is left */
+  COMMAND_SIGNAL = 3,       /* a signal to the program itself */
+  COMMAND_SIGNAL_GROUP = 4, /* a signal to the program's process group */
+  COMMAND_RELEASE = 5,      /* a pid that leaves the run on purpose */
+};
+
+struct LauncherCommand {
+  uint32_t kind;
+  int32_t argument;
+};
+
+enum LauncherReportKind {
+  REPORT_STARTED = 1,   /* pid of the program */
+  REPORT_EXITED = 2,    /* the program: code is si_code, status is si_status, waitid(2) */
+  REPORT_SIGNALLED = 3, /* status: a signal; pid: how many processes it was sent to */
+  REPORT_EMPTY =
+      4, /* no descendant is left, those released apart; usage is that of the whole tree */
+};
+
+#define USAGE_NUMBERS \
+  9 /* user µs, system µs, max RSS KiB, minflt, majflt, inblock, oublock, nvcsw, nivcsw */
+
+struct LauncherReport {
+  uint32_t kind;
+  int32_t pid;
+  int32_t code;
+  int32_t status;
+  uint64_t usage[USAGE_NUMBERS];
 };
 
 #endif

@@ -5,8 +5,9 @@
 // 310. It is started as `sallyport-launcher INSTRUCTIONS STATUS`, two descriptor numbers.
 #include <asm/errno.h>
 
+#include "init.h"
 #include "instructions.h"
-#include "steps.h"
+#include "program.h"
 #include "system.h"
 
 #define F_SETFD 2
@@ -31,13 +32,6 @@ __attribute__((noreturn)) static void Exit(int code) {
   for (;;) CALL1(__NR_exit_group, code);
 }
 
-__attribute__((noreturn)) static void Refuse(int status, uint32_t step, long result,
-                                             uint64_t detail) {
-  const struct LauncherRefusal refusal = {step, (int32_t)-result, detail};
-  CALL3(__NR_write, status, &refusal, sizeof refusal);
-  Exit(127);
-}
-
 /* -1 for anything but a decimal number. */
 static int ParseNumber(const char* text) {
   int number = 0;
@@ -60,13 +54,6 @@ static char* MapInstructions(int fd) {
   return header->magic == LAUNCHER_MAGIC && header->size == size ? block : (char*)(long)-EINVAL;
 }
 
-/* Offsets become pointers, in place. */
-static char** ToPointers(char* block, uint32_t list) {
-  uint64_t* const entries = (uint64_t*)(block + list);
-  for (uint64_t* entry = entries; *entry != 0; ++entry) *entry += (uint64_t)block;
-  return (char**)entries;
-}
-
 __attribute__((noreturn, used)) void Launch(long* stack) {
   char** const arguments = (char**)(stack + 1);
   if (stack[0] != 3) Exit(125);
@@ -80,21 +67,8 @@ __attribute__((noreturn, used)) void Launch(long* stack) {
   char* const block = MapInstructions(instructions);
   if ((long)block < 0 && (long)block > -4096) Refuse(status, STEP_INSTRUCTIONS, (long)block, 0);
   CALL1(__NR_close, instructions);
-  const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
-
-  const uint64_t* word = (const uint64_t*)(header + 1);
-  const uint64_t* const end = word + header->step_words;
-  while (word < end) {
-    const uint32_t code = (uint32_t)*word;
-    const uint32_t count = (uint32_t)(*word >> 32);
-    const long result = TakeStep(code, word + 1, count, block);
-    if (result < 0) Refuse(status, code, result, count > 0 ? word[1] : 0);
-    word += 1 + count;
-  }
-
-  char** const argv = ToPointers(block, header->argv);
-  char** const envp = ToPointers(block, header->envp);
-  Refuse(status, STEP_EXEC, CALL3(__NR_execve, block + header->executable, argv, envp), 0);
+  if (((const struct LauncherHeader*)block)->role == ROLE_INIT) BeInit(block, status);
+  BecomeProgram(block, status);
 }
 
 /* The kernel leaves argc, argv and the environment on the stack. */

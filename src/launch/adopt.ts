@@ -5,12 +5,14 @@ import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { Child } from './child.js';
 import type { Launched } from './events.js';
+import { linkToReaper } from './process-link.js';
 import { supervise, type Supervision } from './supervision.js';
 
 /** A child that nobody holds must not go on: it is killed before the error is thrown. */
 export function adopt(plan: LaunchPlan, launched: Launched, supervision: Supervision): Child {
   try {
-    const child = new Child(plan, launched, supervision.killSignal);
+    const link = linkToReaper(launched);
+    const child = new Child(plan, link, launched.ours, supervision.killSignal);
     supervise(child, supervision);
     return child;
   } catch (error) {

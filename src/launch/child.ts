@@ -4,16 +4,10 @@ import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 
 import { systemError } from '../errors.js';
-import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { drainUnread, openReadable, openWritable } from './channels.js';
-import {
-  countReference,
-  expectExit,
-  type ExitReceiver,
-  type ExitStatus,
-  type Launched,
-} from './events.js';
+import { countReference, type ExitReceiver, type ExitStatus } from './events.js';
+import type { ProcessLink } from './process-link.js';
 import { signalNumber } from '../signals.js';
 
 const { ESRCH } = constants.errno;
@@ -49,7 +43,7 @@ export class Child extends EventEmitter<ChildEvents> {
   /** Whether a signal was sent by `kill`; not whether the child has ended. */
   killed = false;
 
-  readonly #id: number;
+  readonly #link: ProcessLink;
   readonly #killSignal: NodeJS.Signals | number;
   #resolveExited!: (status: ExitStatus) => void;
   #running = true;
@@ -59,19 +53,24 @@ export class Child extends EventEmitter<ChildEvents> {
   #closing = 1;
 
   /** @internal Children come from `spawn` and `launch`. */
-  constructor(plan: LaunchPlan, launched: Launched, killSignal: NodeJS.Signals | number) {
+  constructor(
+    plan: LaunchPlan,
+    link: ProcessLink,
+    pipes: readonly number[],
+    killSignal: NodeJS.Signals | number,
+  ) {
     super();
     this.plan = plan;
-    this.pid = launched.pid;
+    this.pid = link.pid;
     this.spawnfile = plan.file;
     this.spawnargs = plan.argv;
-    this.#id = launched.id;
+    this.#link = link;
     this.#killSignal = killSignal;
     this.exited = new Promise((resolve) => {
       this.#resolveExited = resolve;
     });
 
-    const ours = [...launched.ours];
+    const ours = [...pipes];
     const pipeAt = (target: number): number | undefined =>
       plan.descriptors[target]?.channel === 'pipe' ? ours.shift() : undefined;
     const [input, output, errors] = [pipeAt(0), pipeAt(1), pipeAt(2)];
@@ -85,7 +84,7 @@ export class Child extends EventEmitter<ChildEvents> {
         this.#receiveExit(status);
       },
     };
-    expectExit(this.#id, receiver);
+    link.expectExit(receiver);
     countReference(1);
     // Late enough for whoever awaits the launch to listen.
     setImmediate(() => {
@@ -148,7 +147,7 @@ export class Child extends EventEmitter<ChildEvents> {
   }
 
   #send(how: 'signal' | 'signalGroup', signal: number): boolean {
-    const errno = native()[how](this.#id, signal);
+    const errno = this.#link[how](signal);
     if (errno === 0) return true;
     if (errno === ESRCH) return false;
     throw systemError(errno, 'signal', '', {

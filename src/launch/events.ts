@@ -2,6 +2,7 @@
 import {
   EVENT_EXIT,
   EVENT_LAUNCH,
+  EVENT_REPORT,
   native,
   type NativeEvent,
   type NativeExit,
@@ -48,8 +49,25 @@ export interface ExitReceiver {
 export interface Launched {
   readonly id: number;
   readonly pid: number;
+  /** Of an init: the pid of the program that it started. */
+  readonly program: number;
   /** Our ends of the pipes, in the order of the plan's channels. */
   readonly ours: readonly number[];
+}
+
+/** What an init says, native/launcher/instructions.h. */
+export interface InitReport {
+  /** REPORT_*; 0: no more comes. */
+  readonly kind: number;
+  readonly pid: number;
+  readonly code: number;
+  readonly status: number;
+  /** In the order of NativeExit. */
+  readonly usage: readonly number[];
+}
+
+export interface ReportReceiver {
+  receiveReport(report: InitReport): void;
 }
 
 export interface LaunchReceiver {
@@ -59,6 +77,7 @@ export interface LaunchReceiver {
 // The maps keep receivers alive until they have heard.
 const children = new Map<number, ExitReceiver>();
 const launches = new Map<number, LaunchReceiver>();
+const inits = new Map<number, ReportReceiver>();
 let listening = false;
 let referenced = 0;
 
@@ -71,6 +90,10 @@ export function listenForEvents(): void {
 
 export function expectExit(id: number, receiver: ExitReceiver): void {
   children.set(id, receiver);
+}
+
+export function expectReports(init: number, receiver: ReportReceiver): void {
+  inits.set(init, receiver);
 }
 
 export function expectLaunch(job: number, receiver: LaunchReceiver): void {
@@ -87,9 +110,9 @@ export function countReference(change: 1 | -1): void {
 function deliver(events: readonly NativeEvent[]): void {
   let launched = false;
   for (const [index, event] of events.entries()) {
-    if (event[0] === EVENT_EXIT && launched) {
-      // This may be the end of a child that nobody has heard of yet: whoever awaits its launch comes
-      // first, and can listen for its exit.
+    if (launched && (event[0] === EVENT_EXIT || event[0] === EVENT_REPORT)) {
+      // This may concern a child that nobody has heard of yet: whoever awaits its launch comes first,
+      // and can listen for its exit.
       setImmediate(deliver, events.slice(index));
       return;
     }
@@ -113,34 +136,46 @@ function receive(event: NativeEvent): void {
     receiver?.receiveExit(decode(event));
     return;
   }
+  if (event[0] === EVENT_REPORT) {
+    const [, init, kind, pid, code, status, ...usage] = event;
+    const receiver = inits.get(init);
+    if (kind === 0) inits.delete(init);
+    receiver?.receiveReport({ kind, pid, code, status, usage });
+    return;
+  }
   const receiver = launches.get(event[1]);
   launches.delete(event[1]);
   if (event[0] === EVENT_LAUNCH) {
-    const [, , id, pid, ...ours] = event;
-    receiver?.receiveLaunch({ id, pid, ours });
+    const [, , id, pid, program, ...ours] = event;
+    receiver?.receiveLaunch({ id, pid, program, ours });
   } else {
     const [, , errno, stage, path] = event;
     receiver?.receiveLaunch({ errno, stage, path });
   }
 }
 
-function decode([, , code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {
+/** @param usage in the order of NativeExit */
+export function toResourceUsage(usage: readonly number[]): ResourceUsage {
   const at = (index: number): number => usage[index] ?? 0;
+  return {
+    userCPUTime: at(0),
+    systemCPUTime: at(1),
+    maxRSS: at(2),
+    minorPageFault: at(3),
+    majorPageFault: at(4),
+    fsRead: at(5),
+    fsWrite: at(6),
+    voluntaryContextSwitches: at(7),
+    involuntaryContextSwitches: at(8),
+  };
+}
+
+function decode([, , code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {
   return {
     code: code === -1 ? null : code,
     signal: signal === 0 ? null : signalName(signal),
     coreDumped: coreDumped === 1,
     lost: lost === 1,
-    resourceUsage: {
-      userCPUTime: at(0),
-      systemCPUTime: at(1),
-      maxRSS: at(2),
-      minorPageFault: at(3),
-      majorPageFault: at(4),
-      fsRead: at(5),
-      fsWrite: at(6),
-      voluntaryContextSwitches: at(7),
-      involuntaryContextSwitches: at(8),
-    },
+    resourceUsage: toResourceUsage(usage),
   };
 }

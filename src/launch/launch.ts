@@ -1,16 +1,14 @@
 // Starts a child without holding up the caller.
-import { constants } from 'node:os';
-
 import { isFailure, native } from '../native.js';
 import { takeOptions, type SpawnOptions } from '../plan/options.js';
-import type { LaunchPlan } from '../plan/plan.js';
 import { adopt } from './adopt.js';
+import { awaitLaunch } from './await-launch.js';
 import type { Child } from './child.js';
-import { countReference, expectLaunch, listenForEvents } from './events.js';
+import { listenForEvents } from './events.js';
 import { launchError } from './failure.js';
 import { withRequest } from './request.js';
 import { splitArguments } from './spawn.js';
-import { abortError, takeSupervision, type Supervision } from './supervision.js';
+import { abortError, takeSupervision } from './supervision.js';
 
 export function launch(file: string, options: SpawnOptions): Promise<Child>;
 export function launch(
@@ -40,42 +38,8 @@ export async function launch(
     listenForEvents();
     const job = native().launch(...request(), plan.noNewPrivileges);
     if (isFailure(job)) throw launchError(plan, job);
-    return awaitLaunch(job, plan, supervision);
-  });
-}
-
-function awaitLaunch(job: number, plan: LaunchPlan, supervision: Supervision): Promise<Child> {
-  const { signal } = supervision;
-  countReference(1);
-  return new Promise((resolve, reject) => {
-    let takenBack = false;
-    const takeBack = (): void => {
-      takenBack = true;
-      native().cancelLaunch(job);
-      reject(abortError(signal as AbortSignal));
-    };
-    signal?.addEventListener('abort', takeBack, { once: true });
-
-    expectLaunch(job, {
-      receiveLaunch(outcome): void {
-        countReference(-1);
-        signal?.removeEventListener('abort', takeBack);
-        if (isFailure(outcome)) {
-          // Of a launch that was taken back the caller has heard already.
-          if (!takenBack) reject(launchError(plan, outcome));
-        } else if (takenBack) {
-          // It was on its way when it was taken back.
-          native().signal(outcome.id, constants.signals.SIGKILL);
-          native().releaseDescriptors(Int32Array.from(outcome.ours));
-        } else {
-          try {
-            resolve(adopt(plan, outcome, supervision));
-          } catch (error) {
-            // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as it was thrown
-            reject(error);
-          }
-        }
-      },
-    });
+    return awaitLaunch(job, plan, supervision.signal, (launched) =>
+      adopt(plan, launched, supervision),
+    );
   });
 }

@@ -11,6 +11,7 @@ import {
 import { ownDirectory } from '../plan/directory.js';
 import type { RawOptions } from '../plan/options.js';
 import { draftPlan, type LaunchPlan } from '../plan/plan.js';
+import type { Call } from '../plan/route.js';
 import { orderSteps, type LauncherSteps } from '../plan/steps.js';
 import { HeldDescriptors } from './held.js';
 
@@ -19,7 +20,7 @@ import { HeldDescriptors } from './held.js';
  * described. What `start` does not take over is released.
  */
 export function withRequest<T>(
-  call: 'spawn' | 'launch',
+  call: Call,
   file: unknown,
   args: unknown,
   options: RawOptions,
@@ -43,7 +44,10 @@ function encodeRequest(plan: LaunchPlan, held: HeldDescriptors): NativeRequest {
   // Started by the calling thread at once, a child that keeps our directory has nothing to change.
   const keepsDirectory = plan.route.kind === 'direct' && plan.cwd === ownDirectory();
   const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`);
-  const steps = plan.route.launcher ? orderSteps(plan.attributes, process.pid) : NO_STEPS;
+  // An init ends the program, and all that it left, when this process ends: that is more.
+  const { dieWithParent: _, ...withoutDeath } = plan.attributes;
+  const attributes = plan.route.init ? withoutDeath : plan.attributes;
+  const steps = plan.route.launcher ? orderSteps(attributes, process.pid) : NO_STEPS;
   return [
     plan.executable,
     encodeStrings(plan.argv),
@@ -57,6 +61,7 @@ function encodeRequest(plan: LaunchPlan, held: HeldDescriptors): NativeRequest {
     plan.descriptors.some(({ channel }) => channel === 'listener'),
     steps.user,
     steps.group,
+    plan.route.init,
   ];
 }
 

@@ -47,8 +47,8 @@ export function spawn(
     const byLane = plan.route.kind !== 'direct';
     const result = native().spawn(...request(), byLane, plan.noNewPrivileges);
     if (isFailure(result)) throw launchError(plan, result);
-    const [id, pid, ...ours] = result;
-    return adopt(plan, { id, pid, ours }, supervision);
+    const [id, pid, program, ...ours] = result;
+    return adopt(plan, { id, pid, program, ours }, supervision);
   });
 }
 

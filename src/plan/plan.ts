@@ -20,7 +20,7 @@ import {
 } from './environment.js';
 import { resolveExecutable } from './executable.js';
 import { takeArguments, takeFlag, takeString, type RawOptions } from './options.js';
-import { chooseRoute, type Route } from './route.js';
+import { chooseRoute, type Call, type Route } from './route.js';
 import { resolveSession, type Session } from './session.js';
 
 /** The complete, frozen description of one child. Plain data; JSON.stringify keeps all of it. */
@@ -50,17 +50,12 @@ export interface LaunchPlan {
 
 /** A plan that lacks the objects behind its descriptors, and its route. */
 export interface Draft extends Omit<LaunchPlan, 'descriptors' | 'route'> {
-  readonly call: 'spawn' | 'launch';
+  readonly call: Call;
   readonly table: readonly TableEntry[];
 }
 
 /** Opens nothing. @throws {SallyportTypeError | SallyportError} */
-export function draftPlan(
-  call: 'spawn' | 'launch',
-  file: unknown,
-  args: unknown,
-  options: RawOptions,
-): Draft {
+export function draftPlan(call: Call, file: unknown, args: unknown, options: RawOptions): Draft {
   const name = takeString(file, 'file');
   if (name === '') throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'file', 'is empty');
   const argv0 = options.argv0 === undefined ? name : takeString(options.argv0, 'argv0');

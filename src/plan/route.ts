@@ -13,6 +13,8 @@ export interface Route {
   readonly kind: 'lane' | 'thread' | 'direct';
   /** Whether the child is the launcher first, which takes steps that posix_spawn has no words for. */
   readonly launcher: boolean;
+  /** Whether the launcher stays, as the init of a run. */
+  readonly init: boolean;
   readonly reasons: readonly string[];
 }
 
@@ -24,12 +26,15 @@ const DIRECT = route('direct', [
 const NO_PRIVATE_TABLE =
   'the system refuses a private descriptor table (close_range and unshare): everything else is closed between clone and exec';
 
+/** Who starts the child: `run` has an init between. */
+export type Call = 'spawn' | 'launch' | 'run';
+
 /** Lanes once known: asking starts the first one. */
 const laneRoutes = new Map<boolean, Route>();
 
 /** @throws {SallyportError} where no lane can be started */
 export function chooseRoute(
-  call: 'spawn' | 'launch',
+  call: Call,
   noNewPrivileges: boolean,
   launcherFor: readonly string[],
   file: string,
@@ -44,17 +49,19 @@ export function chooseRoute(
     chosen = laneRoute(noNewPrivileges, file);
     laneRoutes.set(noNewPrivileges, chosen);
   }
-  return throughLauncher(chosen, launcherFor);
+  return throughLauncher(chosen, launcherFor, call === 'run');
 }
 
-function throughLauncher(chosen: Route, launcherFor: readonly string[]): Route {
-  if (launcherFor.length === 0) return chosen;
+function throughLauncher(chosen: Route, launcherFor: readonly string[], init = false): Route {
+  if (launcherFor.length === 0 && !init) return chosen;
   return Object.freeze({
     kind: chosen.kind,
     launcher: true,
+    init,
     reasons: Object.freeze([
       ...chosen.reasons,
-      `through the launcher, for ${launcherFor.join(', ')}`,
+      ...(init ? ['the launcher stays as init of the run, so that nothing of it gets away'] : []),
+      ...(launcherFor.length > 0 ? [`through the launcher, for ${launcherFor.join(', ')}`] : []),
     ]),
   });
 }
@@ -79,5 +86,5 @@ function laneRoute(noNewPrivileges: boolean, file: string): Route {
 }
 
 function route(kind: Route['kind'], reasons: readonly string[]): Route {
-  return Object.freeze({ kind, launcher: false, reasons: Object.freeze(reasons) });
+  return Object.freeze({ kind, launcher: false, init: false, reasons: Object.freeze(reasons) });
 }

@@ -1,0 +1,52 @@
+// The parent's side of the control sockets to inits: commands go out, reports come in.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/reactor.h"
+#include "core/reaper.h"
+#include "core/unique_fd.h"
+#include "launcher/instructions.h"
+
+namespace sallyport {
+
+// Told on the reactor's thread. Must not block for long and must not throw.
+class InitListener {
+ public:
+  virtual ~InitListener() = default;
+  virtual void InitReported(ChildId init, const LauncherReport& report) = 0;
+  virtual void InitSilent(ChildId init) = 0;  // nothing more comes
+};
+
+// One per process, never destroyed. A link that is closed ends what is left of its run: the init
+// takes it for the end of its parent.
+class InitLinks {
+ public:
+  static InitLinks& Instance();
+
+  void Add(ChildId init, UniqueFd control, std::shared_ptr<InitListener> listener);
+  void Send(ChildId init, LauncherCommand command);
+  void CloseAll(const InitListener* listener);
+
+  InitLinks(const InitLinks&) = delete;
+  InitLinks& operator=(const InitLinks&) = delete;
+
+ private:
+  struct Link {
+    UniqueFd control;
+    Reactor::Token token = 0;
+    std::shared_ptr<InitListener> listener;
+    LauncherReport partial;  // bytes of a report that has not come whole
+    size_t received = 0;
+  };
+
+  InitLinks() = default;
+  void Receive(ChildId init);
+
+  std::mutex mutex_;  // guards the field below
+  std::unordered_map<ChildId, std::unique_ptr<Link>> links_;
+};
+
+}  // namespace sallyport

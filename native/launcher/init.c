@@ -1,0 +1,248 @@
+// The init of a run: starts the program, reaps all that it leaves, and ends all of it when told to.
+//
+// As child subreaper (prctl(2), kernel 3.4) it is the parent of every descendant whose own parent
+// has ended, those that called setsid or forked twice among them: none gets away, and when
+// waitid(2) says ECHILD none is left. That is the proof of emptiness.
+#include "init.h"
+
+#include <asm/errno.h>
+#include <asm/ioctls.h>
+#include <linux/prctl.h>
+#include <linux/time_types.h>
+
+#include "instructions.h"
+#include "program.h"
+#include "system.h"
+#include "tree.h"
+
+#define F_SETFD 2
+#define FD_CLOEXEC 1
+#define P_ALL 0
+#define WNOHANG 1
+#define WEXITED 4
+#define SIG_BLOCK_ALL 2 /* SIG_SETMASK */
+#define SIGKILL 9
+#define SIGTERM 15
+#define SIGCHLD 17
+#define SFD_FLAGS (02000000 | 04000) /* SFD_CLOEXEC | SFD_NONBLOCK */
+#define CLOCK_MONOTONIC 1
+#define RUSAGE_CHILDREN (-1)
+#define POLLIN 1
+#define MSG_DONTWAIT 0x40
+#define MSG_NOSIGNAL 0x4000
+
+#ifndef __NR_close_range
+#define __NR_close_range 436
+#endif
+
+/* Where the two descriptors of an init stand once it has closed all others. */
+#define CONTROL 0
+#define SIGNALS 1
+
+/* While it kills, an init looks again this often, should a child have come unnoticed. */
+#define SWEEP_INTERVAL_MS 20
+
+struct Usage { /* struct rusage, getrusage(2): the kernel's layout on 64-bit machines */
+  int64_t user_seconds, user_microseconds, system_seconds, system_microseconds;
+  int64_t max_rss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv;
+  int64_t nsignals, nvcsw, nivcsw;
+};
+
+struct ExitInfo { /* siginfo_t of waitid(2), 128 bytes */
+  int32_t signo, errno_value, code, pad;
+  int32_t pid, uid, status;
+  char rest[128 - 28];
+};
+
+struct PollEntry {
+  int32_t fd;
+  int16_t events, revents;
+};
+
+static int32_t program;      /* its pid; 0 once it has been reaped */
+static int killing;          /* SIGKILL to whatever is or becomes our child */
+static int64_t kill_at = -1; /* when the grace ends, in ms of the monotonic clock; -1: never */
+static int parent_is_gone;
+
+static int64_t Now(void) {
+  struct __kernel_timespec time;
+  CALL2(__NR_clock_gettime, CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static int32_t control = CONTROL; /* until all others are closed it stands elsewhere */
+
+static void Report(uint32_t kind, int32_t pid, int32_t code, int32_t status,
+                   const struct Usage* usage) {
+  struct LauncherReport report = {kind, pid, code, status, {0}};
+  if (usage != 0) {
+    report.usage[0] = (uint64_t)(usage->user_seconds * 1000000 + usage->user_microseconds);
+    report.usage[1] = (uint64_t)(usage->system_seconds * 1000000 + usage->system_microseconds);
+    report.usage[2] = (uint64_t)usage->max_rss;
+    report.usage[3] = (uint64_t)usage->minflt;
+    report.usage[4] = (uint64_t)usage->majflt;
+    report.usage[5] = (uint64_t)usage->inblock;
+    report.usage[6] = (uint64_t)usage->oublock;
+    report.usage[7] = (uint64_t)usage->nvcsw;
+    report.usage[8] = (uint64_t)usage->nivcsw;
+  }
+  CALL6(__NR_sendto, control, &report, sizeof report, MSG_NOSIGNAL, 0, 0);
+}
+
+__attribute__((noreturn)) static void Finish(void) {
+  struct Usage usage;
+  CALL2(__NR_getrusage, RUSAGE_CHILDREN, &usage);
+  Report(REPORT_EMPTY, 0, 0, 0, &usage);
+  for (;;) CALL1(__NR_exit_group, 0);
+}
+
+static void KillChild(int32_t pid) {
+  /* Only we reap it, so the number is still its own. */
+  CALL2(__NR_kill, pid, SIGKILL);
+}
+
+/* Children of a child that ends become ours before we hear of that end: a sweep after each reaping
+   reaches every generation. */
+static void Sweep(void) {
+  if (killing) ForEachChild(KillChild);
+}
+
+static void ReapAll(void) {
+  for (;;) {
+    struct ExitInfo info = {0};
+    struct Usage usage;
+    const long result = CALL5(__NR_waitid, P_ALL, 0, &info, WEXITED | WNOHANG, &usage);
+    if (result == -ECHILD) Finish();
+    if (result < 0 || info.pid == 0) return;
+    if (info.pid == program) {
+      program = 0;
+      Report(REPORT_EXITED, info.pid, info.code, info.status, &usage);
+    }
+  }
+}
+
+static void EndAfter(int32_t grace_ms) {
+  Report(REPORT_SIGNALLED, SignalDescendants(SIGTERM), 0, SIGTERM, 0);
+  kill_at = Now() + (grace_ms < 0 ? 0 : grace_ms);
+}
+
+static void StartKilling(void) {
+  if (killing) return;
+  killing = 1;
+  const long count = ForEachChild(KillChild);
+  Report(REPORT_SIGNALLED, (int32_t)count, 0, SIGKILL, 0);
+}
+
+static void Obey(const struct LauncherCommand* command) {
+  switch (command->kind) {
+    case COMMAND_END:
+      EndAfter(command->argument);
+      break;
+    case COMMAND_KILL:
+      StartKilling();
+      break;
+    case COMMAND_SIGNAL:
+      if (program != 0) CALL2(__NR_kill, program, command->argument);
+      break;
+    case COMMAND_SIGNAL_GROUP:
+      /* Not reaped, so its number cannot be the group of somebody else. */
+      if (program != 0) CALL2(__NR_kill, -program, command->argument);
+      break;
+    case COMMAND_RELEASE:
+      ReleaseProcess(command->argument);
+      break;
+  }
+}
+
+static void TakeCommands(void) {
+  static struct LauncherCommand command;
+  static uint32_t received;
+  for (;;) {
+    const long size = CALL6(__NR_recvfrom, CONTROL, (char*)&command + received,
+                            sizeof command - received, MSG_DONTWAIT, 0, 0);
+    if (size == -EAGAIN || size == -EINTR) return;
+    if (size <= 0) {
+      parent_is_gone = 1;
+      StartKilling();
+      return;
+    }
+    received += (uint32_t)size;
+    if (received < sizeof command) continue;
+    received = 0;
+    Obey(&command);
+  }
+}
+
+/* In the child of the fork. What is ours is close-on-exec. */
+__attribute__((noreturn)) static void StartProgram(char* block, int status) {
+  const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
+  if (header->session == 0) CALL0(__NR_setsid);
+  if (header->session == 1) CALL2(__NR_setpgid, 0, 0);
+  if (header->foreground >= 0) {
+    /* With SIGTTOU blocked, as all are: a background process may do so then. */
+    const int32_t group = (int32_t)CALL0(__NR_getpid);
+    const long refused = CALL3(__NR_ioctl, header->foreground, TIOCSPGRP, &group);
+    if (refused < 0) Refuse(status, STEP_TERMINAL, refused, (uint64_t)header->foreground);
+  }
+  const uint64_t none = 0;
+  CALL4(__NR_rt_sigprocmask, SIG_BLOCK_ALL, &none, 0, sizeof none);
+  BecomeProgram(block, status);
+}
+
+/* An init holds nothing of the program's: a pipe of its own would keep the parent from its end. */
+static void KeepOnly(int old_control, int signals, int highest) {
+  /* Neither may stand where the other is to go. */
+  const long control_copy = CALL3(__NR_fcntl, old_control, 1030 /* F_DUPFD_CLOEXEC */, 2);
+  const long signals_copy = CALL3(__NR_fcntl, signals, 1030, 2);
+  CALL3(__NR_dup3, control_copy, CONTROL, 02000000 /* O_CLOEXEC */);
+  CALL3(__NR_dup3, signals_copy, SIGNALS, 02000000);
+  if (CALL3(__NR_close_range, 2, ~0u, 0) == 0) return;
+  /* Kernel before 5.9. The table was exact, so that nothing stands above what we know. */
+  if (highest < old_control) highest = old_control;
+  if (highest < signals) highest = signals;
+  for (int fd = 2; fd <= highest + 4; ++fd) CALL1(__NR_close, fd);
+}
+
+void BeInit(char* block, int status) {
+  const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
+  CALL3(__NR_fcntl, header->control, F_SETFD, FD_CLOEXEC);
+  long refused = CALL5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
+  /* An init cannot be ended by a signal that somebody sends to a group or a session. */
+  const uint64_t all = ~(uint64_t)0;
+  CALL4(__NR_rt_sigprocmask, SIG_BLOCK_ALL, &all, 0, sizeof all);
+  const uint64_t children = (uint64_t)1 << (SIGCHLD - 1);
+  const long signals = CALL4(__NR_signalfd4, -1, &children, sizeof children, SFD_FLAGS);
+  if (signals < 0) Refuse(status, STEP_INSTRUCTIONS, signals, 0);
+
+  const long child = CALL5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
+  if (child < 0) Refuse(status, STEP_INSTRUCTIONS, child, 0);
+  if (child == 0) StartProgram(block, status);
+  program = (int32_t)child;
+  /* Before the status pipe is closed here: whoever has seen its end finds this. */
+  control = header->control;
+  Report(REPORT_STARTED, program, 0, 0, 0);
+  control = CONTROL;
+  KeepOnly(header->control, (int)signals, header->highest);
+  CALL1(__NR_chdir, "/");
+
+  for (;;) {
+    struct PollEntry entries[2] = {{parent_is_gone ? -1 : CONTROL, POLLIN, 0},
+                                   {SIGNALS, POLLIN, 0}};
+    int64_t wait_ms = -1;
+    if (killing) wait_ms = SWEEP_INTERVAL_MS;
+    if (!killing && kill_at >= 0) wait_ms = kill_at > Now() ? kill_at - Now() : 0;
+    const struct __kernel_timespec wait = {wait_ms / 1000, wait_ms % 1000 * 1000000};
+    CALL5(__NR_ppoll, entries, 2, wait_ms < 0 ? 0 : &wait, 0, 0);
+
+    char drained[128 * 8]; /* signalfd_siginfo */
+    while (CALL3(__NR_read, SIGNALS, drained, sizeof drained) > 0) {
+    }
+    ReapAll();
+    if (entries[0].revents != 0) TakeCommands();
+    if (!killing && kill_at >= 0 && Now() >= kill_at) StartKilling();
+    Sweep();
+    /* Released children keep waitid from saying ECHILD. */
+    if (HasReleased() && CountChildren() == 0) Finish();
+  }
+}

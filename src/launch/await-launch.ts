@@ -1,0 +1,53 @@
+// Waits for the outcome of a launch that a lane has been given.
+import { constants } from 'node:os';
+
+import { isFailure, native } from '../native.js';
+import type { LaunchPlan } from '../plan/plan.js';
+import { countReference, expectLaunch, type Launched } from './events.js';
+import { launchError } from './failure.js';
+import { abortError } from './supervision.js';
+
+/**
+ * @param adopt called as soon as the process runs and before anything else is heard of it; what it
+ *   returns is what the launch resolves to
+ * @param signal takes the launch back
+ */
+export function awaitLaunch<T>(
+  job: number,
+  plan: LaunchPlan,
+  signal: AbortSignal | undefined,
+  adopt: (launched: Launched) => T,
+): Promise<T> {
+  countReference(1);
+  return new Promise((resolve, reject) => {
+    let takenBack = false;
+    const takeBack = (): void => {
+      takenBack = true;
+      native().cancelLaunch(job);
+      reject(abortError(signal as AbortSignal));
+    };
+    signal?.addEventListener('abort', takeBack, { once: true });
+
+    expectLaunch(job, {
+      receiveLaunch(outcome): void {
+        countReference(-1);
+        signal?.removeEventListener('abort', takeBack);
+        if (isFailure(outcome)) {
+          // Of a launch that was taken back the caller has heard already.
+          if (!takenBack) reject(launchError(plan, outcome));
+        } else if (takenBack) {
+          // It was on its way when it was taken back.
+          native().signal(outcome.id, constants.signals.SIGKILL);
+          native().releaseDescriptors(Int32Array.from(outcome.ours));
+        } else {
+          try {
+            resolve(adopt(outcome));
+          } catch (error) {
+            // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as it was thrown
+            reject(error);
+          }
+        }
+      },
+    });
+  });
+}
