@@ -12,12 +12,13 @@
 
 namespace sallyport {
 
-// Told on the reactor's thread. Must not block for long and must not throw.
+// Told on the reactor's thread. Must not block for long and must not throw. Who launches no init need
+// not listen.
 class InitListener {
  public:
   virtual ~InitListener() = default;
-  virtual void InitReported(ChildId init, const LauncherReport& report) = 0;
-  virtual void InitSilent(ChildId init) = 0;  // nothing more comes
+  virtual void InitReported(ChildId, const LauncherReport&) {}
+  virtual void InitSilent(ChildId) {}  // nothing more comes
 };
 
 // One per process, never destroyed. A link that is closed ends what is left of its run: the init
