@@ -1,5 +1,5 @@
 // Where the compiled fixtures are, and directories that last as long as a test file.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,6 +22,16 @@ export function makeScratch(): string {
   const directory = mkdtempSync(path.join(tmpdir(), 'sallyport-test-'));
   scratches.push(directory);
   return directory;
+}
+
+/** A copy of a compiled fixture that every uid can run. */
+export function publicFixture(name: string): string {
+  const directory = makeScratch();
+  chmodSync(directory, 0o755);
+  const copy = path.join(directory, name);
+  copyFileSync(fixture(name), copy);
+  chmodSync(copy, 0o755);
+  return copy;
 }
 
 afterAll(() => {

@@ -28,6 +28,8 @@ export interface ScriptOptions {
   env?: Record<string, string>;
   /** As uid 65534 when we are root, since as root a test about permission proves nothing. */
   unprivileged?: boolean;
+  /** From a copy of the package that every uid can read: for a `wrap` that changes the uid. */
+  publicly?: boolean;
   /** Milliseconds until the process is killed. */
   deadline?: number;
 }
@@ -55,6 +57,7 @@ function readableCopy(): string {
     'package.json',
     'dist',
     'build/Release/sallyport.node',
+    'build/Release/sallyport-launcher',
     'prebuilds',
     'node_modules/node-gyp-build',
     'test/fixtures/parent.cjs',
@@ -84,14 +87,15 @@ export async function runScript<Args, Value>(
   options: ScriptOptions = {},
 ): Promise<ScriptResult<Value>> {
   const changesUid = options.unprivileged === true && process.getuid?.() === 0;
-  const base = changesUid ? readableCopy() : root;
+  const isPublic = changesUid || options.publicly === true;
+  const base = isPublic ? readableCopy() : root;
   const scratch = makeScratch();
-  chmodSync(scratch, changesUid ? 0o777 : 0o700);
+  chmodSync(scratch, isPublic ? 0o777 : 0o700);
   const jobPath = path.join(scratch, 'job.json');
   const report = path.join(scratch, 'report.json');
   const job = {
     root: base,
-    fixtures: changesUid ? path.join(base, 'test/fixtures') : fixtures,
+    fixtures: isPublic ? path.join(base, 'test/fixtures') : fixtures,
     body: String(body),
     args: args ?? null,
     report,

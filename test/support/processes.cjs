@@ -42,8 +42,9 @@ function countThreads(pid = 'self') {
 function readStat(pid) {
   const text = unlessGone(() => fs.readFileSync(`/proc/${pid}/stat`, 'latin1'), undefined);
   if (text === undefined) return undefined;
-  const [state, ppid, pgid, sid] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state, ppid: Number(ppid), pgid: Number(pgid), sid: Number(sid) };
+  const [state, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [ppid, pgid, sid, terminal, foreground] = rest.map(Number);
+  return { state, ppid, pgid, sid, terminal, foreground };
 }
 
 function listChildren(pid = process.pid) {

@@ -6,6 +6,10 @@ export interface ProcessStat {
   ppid: number;
   pgid: number;
   sid: number;
+  /** Device number of the controlling terminal, 0 without one. */
+  terminal: number;
+  /** Its foreground process group, -1 without one. */
+  foreground: number;
 }
 
 export type Pid = number | 'self';

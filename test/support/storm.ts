@@ -13,7 +13,7 @@ export interface Storm {
   ): number;
   listenInheritable(atLeast?: number): { fd: number; port: number };
   makeInheritable(
-    kind: 'pipe' | 'socketpair' | 'udp' | 'memfd' | 'eventfd' | 'epoll',
+    kind: 'pipe' | 'socketpair' | 'udp' | 'memfd' | 'eventfd' | 'epoll' | 'terminal',
     atLeast?: number,
   ): number[];
   dup2(from: number, to: number): number;

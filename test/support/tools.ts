@@ -15,6 +15,11 @@ const probes = {
   // Only root can run a test as another user, and as root a test about permission proves nothing.
   'another uid': () => process.getuid?.() !== 0 || spawnSync('true', { uid: 65534 }).status === 0,
   'core files': () => makesCore(),
+  // Who may become anybody.
+  root: () => process.getuid?.() === 0 && spawnSync('true', { uid: 65534, gid: 65534 }).status === 0,
+  setpriv: () => runs('setpriv', '--dump'),
+  // nice(1) goes on where it is refused.
+  'raised priority': () => spawnSync('nice', ['-n', '-1', 'true']).stderr.length === 0,
 } satisfies Record<string, () => boolean>;
 
 /** Whether an aborted program leaves a core file in its directory, core(5). */

@@ -29,8 +29,19 @@ export interface Witness {
   sid: number;
   pgid: number;
   limits: Record<string, [string, string]>;
-  /** Signal sets in hexadecimal, as the kernel prints them. */
-  status: { SigBlk: string; SigIgn: string; SigCgt: string; NoNewPrivs: string };
+  /** Sets of signals and capabilities in hexadecimal, as the kernel prints them. */
+  status: Record<
+    'SigBlk' | 'SigIgn' | 'SigCgt' | 'CapPrm' | 'CapEff' | 'CapAmb' | 'NoNewPrivs',
+    string
+  >;
+  nice: number;
+  /** As ioprio_get(2) gives it: the class from bit 13 on, the level below. */
+  ioPriority: number;
+  oomScoreAdjust: number;
+  /** PR_GET_PDEATHSIG, prctl(2). */
+  deathSignal: number;
+  /** The affinity mask. */
+  processors: number[];
   cwd: string | null;
   umask: number;
 }
