@@ -65,6 +65,16 @@ static long SetGroups(const uint64_t* wanted, uint32_t count) {
   return CALL2(__NR_setgroups, count, groups);
 }
 
+static long SetUser(uint64_t uid) {
+  const long refused = CALL3(__NR_setresuid, uid, uid, uid);
+  if (refused < 0) return refused;
+  /* Of a parent that is not root but may change ids (AmbientCapabilities= of systemd.exec(5)) these
+   * outlive setresuid and exec, and would be the program's way back. Kernel 4.3; before there are
+   * none. */
+  const long kept = CALL5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  return kept == -EINVAL ? 0 : kept;
+}
+
 static long DieWithParent(uint64_t signal, uint64_t parent) {
   const long refused = CALL5(__NR_prctl, PR_SET_PDEATHSIG, signal, 0, 0, 0);
   if (refused < 0) return refused;
@@ -100,7 +110,7 @@ long TakeStep(uint32_t code, const uint64_t* a, uint32_t count, char* block) {
     case STEP_GROUP:
       return CALL3(__NR_setresgid, a[0], a[0], a[0]);
     case STEP_USER:
-      return CALL3(__NR_setresuid, a[0], a[0], a[0]);
+      return SetUser(a[0]);
     case STEP_DIE_WITH_PARENT:
       return DieWithParent(a[0], a[1]);
     case STEP_LISTEN_PID:
