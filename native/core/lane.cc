@@ -29,7 +29,8 @@ constexpr size_t kMostDescriptors = 253;  // SCM_MAX_FD, unix(7)
 struct LaneMessage {
   LaneCall* call;
   size_t descriptors;  // of the whole call
-  bool abandon;        // the rest cannot be sent: forget what came
+  bool last;
+  bool abandon;  // the rest cannot be sent: forget what came
 };
 
 // The lane's first words.
@@ -54,6 +55,9 @@ void LaneSend(int control, const void* data, size_t size) {
 }
 
 // Receives one whole call. False when the other side is gone.
+//
+// All of its messages, though this process may not have that many descriptors in any table and some
+// were dropped (MSG_CTRUNC): what is left of one call would be taken for the next one's.
 bool ReceiveCall(int control, LaneCall** call, size_t* expected, std::vector<int>* received) {
   received->clear();
   for (;;) {
@@ -80,8 +84,7 @@ bool ReceiveCall(int control, LaneCall** call, size_t* expected, std::vector<int
       received->clear();
       continue;
     }
-    // MSG_CTRUNC: this process may not have that many descriptors, in any table.
-    if (received->size() >= body.descriptors || (message.msg_flags & MSG_CTRUNC) != 0) return true;
+    if (body.last) return true;
   }
 }
 
@@ -163,7 +166,11 @@ Result<std::unique_ptr<Lane>> Lane::Start(bool no_new_privileges) {
     return SysError{"process", EAGAIN, ""};
   }
   LaneHello hello = {};
-  if (recv(ours.get(), &hello, sizeof hello, 0) != sizeof hello) {
+  ssize_t size;
+  do {
+    size = recv(ours.get(), &hello, sizeof hello, 0);
+  } while (size < 0 && errno == EINTR);
+  if (size != sizeof hello) {
     return SysError{"process", errno, ""};
   }
   if (hello.errno_value != 0) {
@@ -177,10 +184,13 @@ Result<std::unique_ptr<Lane>> Lane::Start(bool no_new_privileges) {
 
 Result<bool> Lane::Send(LaneCall& call) {
   const std::vector<DescriptorMove>& moves = call.request->descriptors;
-  LaneMessage body = {&call, moves.size(), false};
+  // Counted before: once the last message is sent the call may be over, and `moves` gone.
+  const size_t total = moves.size();
+  LaneMessage body = {&call, total, false, false};
   size_t sent = 0;
-  do {
-    const size_t count = std::min(moves.size() - sent, kMostDescriptors);
+  for (;;) {
+    const size_t count = std::min(total - sent, kMostDescriptors);
+    body.last = sent + count == total;
     iovec part = {&body, sizeof body};
     alignas(cmsghdr) ControlBuffer buffer;
     msghdr message = {};
@@ -206,9 +216,9 @@ Result<bool> Lane::Send(LaneCall& call) {
       }
       return SysError{"descriptor", refused, ""};
     }
+    if (body.last) return true;
     sent += count;
-  } while (sent < moves.size());
-  return true;
+  }
 }
 
 int Lane::TakeAnnouncements() {
