@@ -28,9 +28,8 @@ constexpr size_t kMostDescriptors = 253;  // SCM_MAX_FD, unix(7)
 // messages; the lane takes one call at a time.
 struct LaneMessage {
   LaneCall* call;
-  size_t descriptors;  // of the whole call
-  bool last;
-  bool abandon;  // the rest cannot be sent: forget what came
+  bool first;  // what came before and was never finished is dropped
+  bool last;   // the call is whole
 };
 
 // The lane's first words.
@@ -54,12 +53,14 @@ void LaneSend(int control, const void* data, size_t size) {
   syscall(SYS_sendto, control, data, size, MSG_NOSIGNAL, nullptr, 0);
 }
 
-// Receives one whole call. False when the other side is gone.
-//
-// All of its messages, though this process may not have that many descriptors in any table and some
-// were dropped (MSG_CTRUNC): what is left of one call would be taken for the next one's.
-bool ReceiveCall(int control, LaneCall** call, size_t* expected, std::vector<int>* received) {
-  received->clear();
+void CloseAll(std::vector<int>* numbers) {
+  for (int fd : *numbers) syscall(SYS_close, fd);
+  numbers->clear();
+}
+
+// Receives one whole call; false when the other side is gone. Fewer descriptors come than were sent
+// (MSG_CTRUNC) where this process may not have that many, in any table.
+bool ReceiveCall(int control, LaneCall** call, std::vector<int>* received) {
   for (;;) {
     LaneMessage body;
     iovec part = {&body, sizeof body};
@@ -70,6 +71,7 @@ bool ReceiveCall(int control, LaneCall** call, size_t* expected, std::vector<int
     message.msg_control = buffer;
     message.msg_controllen = sizeof buffer;
     if (LaneReceive(control, &message) != sizeof body) return false;
+    if (body.first) CloseAll(received);
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
          header = CMSG_NXTHDR(&message, header)) {
       const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -77,20 +79,18 @@ bool ReceiveCall(int control, LaneCall** call, size_t* expected, std::vector<int
       received->resize(before + count);
       memcpy(received->data() + before, CMSG_DATA(header), count * sizeof(int));
     }
+    // To the last message also when it cannot succeed any more: the rest would be taken for a call.
+    if (!body.last) continue;
     *call = body.call;
-    *expected = body.descriptors;
-    if (body.abandon) {
-      for (int fd : *received) syscall(SYS_close, fd);
-      received->clear();
-      continue;
-    }
-    if (body.last) return true;
+    // Meets the one in Send(): what the caller wrote before is seen from here on.
+    static_cast<void>(body.call->done.load(std::memory_order_acquire));
+    return true;
   }
 }
 
 Result<pid_t> SpawnWith(const LaunchRequest& request, const std::vector<int>& received,
-                        size_t expected, LaneTable table) {
-  if (received.size() < expected) return SysError{"descriptor", EMFILE, ""};
+                        LaneTable table) {
+  if (received.size() < request.descriptors.size()) return SysError{"descriptor", EMFILE, ""};
   std::vector<DescriptorMove> moves(request.descriptors);
   for (size_t i = 0; i < moves.size(); ++i) moves[i].source = received[i];
   return SpawnInTable(request, moves,
@@ -131,14 +131,23 @@ void RunLane(int shared_control, bool no_new_privileges) {
   if (hello.errno_value != 0) return;
 
   LaneCall* call = nullptr;
-  size_t expected = 0;
   std::vector<int> received;
-  while (ReceiveCall(control, &call, &expected, &received)) {
-    Result<pid_t> outcome = SpawnWith(*call->request, received, expected, hello.table);
+  while (ReceiveCall(control, &call, &received)) {
+    Result<pid_t> outcome = SpawnWith(*call->request, received, hello.table);
     // Before the next call, and before anybody hears of this one.
-    for (int fd : received) syscall(SYS_close, fd);
+    CloseAll(&received);
     Publish(control, call, std::move(outcome));
   }
+  // In a shared table nothing else does.
+  syscall(SYS_close, control);
+}
+
+// 0 or an errno value.
+int SendMessage(int control, const msghdr& message) {
+  while (sendmsg(control, &message, MSG_NOSIGNAL) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -184,13 +193,13 @@ Result<std::unique_ptr<Lane>> Lane::Start(bool no_new_privileges) {
 
 Result<bool> Lane::Send(LaneCall& call) {
   const std::vector<DescriptorMove>& moves = call.request->descriptors;
-  // Counted before: once the last message is sent the call may be over, and `moves` gone.
-  const size_t total = moves.size();
-  LaneMessage body = {&call, total, false, false};
+  // The socket orders the two threads, but not in the terms of C++.
+  call.done.store(0, std::memory_order_release);
   size_t sent = 0;
-  for (;;) {
-    const size_t count = std::min(total - sent, kMostDescriptors);
-    body.last = sent + count == total;
+  for (bool last = false; !last;) {
+    const size_t count = std::min(moves.size() - sent, kMostDescriptors);
+    last = sent + count == moves.size();
+    LaneMessage body = {&call, sent == 0, last};
     iovec part = {&body, sizeof body};
     alignas(cmsghdr) ControlBuffer buffer;
     msghdr message = {};
@@ -207,18 +216,24 @@ Result<bool> Lane::Send(LaneCall& call) {
         memcpy(CMSG_DATA(header) + i * sizeof(int), &moves[sent + i].source, sizeof(int));
       }
     }
-    if (sendmsg(control_.get(), &message, MSG_NOSIGNAL) < 0) {
-      const int refused = errno;
-      if (refused == EINTR) continue;
-      if (sent > 0) {
-        body.abandon = true;
-        send(control_.get(), &body, sizeof body, MSG_NOSIGNAL);
-      }
+    const int refused = SendMessage(control_.get(), message);
+    if (refused != 0) {
+      if (sent > 0) DropUnfinished();
       return SysError{"descriptor", refused, ""};
     }
-    if (body.last) return true;
     sent += count;
   }
+  return true;
+}
+
+// So that the lane does not keep the descriptors open until the next call.
+void Lane::DropUnfinished() {
+  LaneMessage nothing = {nullptr, true, false};
+  iovec part = {&nothing, sizeof nothing};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  static_cast<void>(SendMessage(control_.get(), message));
 }
 
 int Lane::TakeAnnouncements() {

@@ -45,6 +45,7 @@ class Lane {
  private:
   Lane(UniqueFd control, pid_t thread_id, LaneTable table)
       : control_(std::move(control)), thread_id_(thread_id), table_(table) {}
+  void DropUnfinished();
 
   UniqueFd control_;  // our end, in the process's own table
   pid_t thread_id_;
