@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { Child } from './child.js';
-import type { Launched } from './events.js';
+import { ignoreExit, type Launched } from './events.js';
 import { linkToReaper } from './process-link.js';
 import { supervise, type Supervision } from './supervision.js';
 
@@ -16,6 +16,7 @@ export function adopt(plan: LaunchPlan, launched: Launched, supervision: Supervi
     supervise(child, supervision);
     return child;
   } catch (error) {
+    ignoreExit(launched.id);
     native().signal(launched.id, constants.signals.SIGKILL);
     throw error;
   }

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 
 import { isFailure, native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
-import { countReference, expectLaunch, type Launched } from './events.js';
+import { countReference, expectLaunch, ignoreExit, type Launched } from './events.js';
 import { launchError } from './failure.js';
 import { abortError } from './supervision.js';
 
@@ -37,6 +37,7 @@ export function awaitLaunch<T>(
           if (!takenBack) reject(launchError(plan, outcome));
         } else if (takenBack) {
           // It was on its way when it was taken back.
+          ignoreExit(outcome.id);
           native().signal(outcome.id, constants.signals.SIGKILL);
           native().releaseDescriptors(Int32Array.from(outcome.ours));
         } else {

@@ -78,6 +78,14 @@ export interface LaunchReceiver {
 const children = new Map<number, ExitReceiver>();
 const launches = new Map<number, LaunchReceiver>();
 const inits = new Map<number, ReportReceiver>();
+// Children whose launch was delivered in this turn of the event loop, and what else is heard of them:
+// whoever awaits a launch comes first, and can listen for the exit. Launches never wait, so that
+// nothing can overtake the launch of its child.
+const fresh = new Set<number>();
+let early: NativeEvent[] = [];
+// Exits that came before the launch of their child, by id: where each child is watched by a thread
+// of its own, without pidfds.
+const premature = new Map<number, NativeExit>();
 let listening = false;
 let referenced = 0;
 
@@ -90,6 +98,15 @@ export function listenForEvents(): void {
 
 export function expectExit(id: number, receiver: ExitReceiver): void {
   children.set(id, receiver);
+  const exit = premature.get(id);
+  if (exit === undefined) return;
+  premature.delete(id);
+  early.push(exit);
+}
+
+/** Of a child that nobody holds. */
+export function ignoreExit(id: number): void {
+  if (!children.has(id)) expectExit(id, { receiveExit: () => undefined });
 }
 
 export function expectReports(init: number, receiver: ReportReceiver): void {
@@ -108,15 +125,15 @@ export function countReference(change: 1 | -1): void {
 }
 
 function deliver(events: readonly NativeEvent[]): void {
-  let launched = false;
-  for (const [index, event] of events.entries()) {
-    if (launched && (event[0] === EVENT_EXIT || event[0] === EVENT_REPORT)) {
-      // This may concern a child that nobody has heard of yet: whoever awaits its launch comes first,
-      // and can listen for its exit.
-      setImmediate(deliver, events.slice(index));
-      return;
+  for (const event of events) {
+    if ((event[0] === EVENT_EXIT || event[0] === EVENT_REPORT) && fresh.has(event[1])) {
+      early.push(event);
+      continue;
     }
-    launched ||= event[0] === EVENT_LAUNCH;
+    if (event[0] === EVENT_LAUNCH) {
+      if (fresh.size === 0) setImmediate(deliverEarly);
+      fresh.add(event[2]);
+    }
     try {
       receive(event);
     } catch (error) {
@@ -129,9 +146,17 @@ function deliver(events: readonly NativeEvent[]): void {
   }
 }
 
+function deliverEarly(): void {
+  const events = early;
+  early = [];
+  fresh.clear();
+  deliver(events);
+}
+
 function receive(event: NativeEvent): void {
   if (event[0] === EVENT_EXIT) {
     const receiver = children.get(event[1]);
+    if (receiver === undefined) premature.set(event[1], event);
     children.delete(event[1]);
     receiver?.receiveExit(decode(event));
     return;
