@@ -25,6 +25,8 @@ export interface Storm {
   /** In the calling thread. */
   blockSignal(signal: number): void;
   setSoftLimit(name: 'nofile' | 'nproc' | 'core' | 'stack', value: number): void;
+  /** Lets any process of this user trace this one. */
+  allowTracing(): void;
   /** Whether the kernel has a child for us to wait for, running or dead. */
   hasChildren(): boolean;
   /** Takes a child's status away from whoever else waits for it. */

@@ -1,9 +1,11 @@
 // What a test needs from the machine: without it the test is skipped by name, or fails in CI.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'vitest';
+
+import { fixture } from './fixtures.js';
 
 // Each is tried, not looked up: strace may be installed and ptrace forbidden.
 const runs = (command: string, ...args: string[]): boolean =>
@@ -20,6 +22,8 @@ const probes = {
   setpriv: () => runs('setpriv', '--dump'),
   // nice(1) goes on where it is refused.
   'raised priority': () => spawnSync('nice', ['-n', '-1', 'true']).stderr.length === 0,
+  ptrace: () => runs(fixture('tracer'), '--probe'),
+  'setuid programs': () => honoursSetuid(),
 } satisfies Record<string, () => boolean>;
 
 /** Whether an aborted program leaves a core file in its directory, core(5). */
@@ -32,6 +36,19 @@ function makesCore(): boolean {
   const made = readdirSync(directory).length > 0;
   rmSync(directory, { recursive: true });
   return made;
+}
+
+/** Whether we can make a program that runs as root for everybody: not on a nosuid mount. */
+function honoursSetuid(): boolean {
+  if (process.getuid?.() !== 0) return false;
+  const directory = mkdtempSync(path.join(tmpdir(), 'sallyport-setuid-'));
+  chmodSync(directory, 0o755);
+  const program = path.join(directory, 'witness');
+  copyFileSync(fixture('witness'), program);
+  chmodSync(program, 0o4755);
+  const { stdout } = spawnSync(program, { uid: 65534, encoding: 'utf8' });
+  rmSync(directory, { recursive: true });
+  return stdout.includes('"uid":[65534,0,0]');
 }
 
 export type Tool = keyof typeof probes;

@@ -1,0 +1,11 @@
+// What lanes.cjs gives.
+
+export interface LaneLook {
+  thread: number;
+  /** Number and link of each descriptor in the lane's own table. */
+  descriptors: Array<[fd: number, link: string]>;
+}
+
+export function listLanes(): LaneLook[];
+/** Name of each thread, and one line of its /proc status. */
+export function readThreadStatus(name: string): Array<[thread: string, value: string | undefined]>;
