@@ -1,7 +1,7 @@
 // One driver as a long-lived process: starting it is never part of a measurement.
 //
 // A request is one line, its fields parted by tabs; the answer is one line of JSON, times in ns:
-//   calls FILE COUNT                    { blocked: [...], exited: [...] }  one child after the other
+//   calls FILE COUNT                    { blocked: [...], exited: [...], busy: [mean]? }  one child after the other
 //   throughput FILE IN_FLIGHT COUNT     { elapsed }
 //   read POUR BYTES                     { elapsed, bytes }
 //   write POUR BYTES                    { elapsed, bytes }

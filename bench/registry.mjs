@@ -37,6 +37,38 @@ function nodeDriver(major) {
   };
 }
 
+/** `own`: never left out as one of many peers. `subject`: what the others are compared with. */
+function sallyportDriver({ id, label, call, options = {}, ...rest }, dist) {
+  return {
+    id,
+    label,
+    family: 'javascript',
+    own: true,
+    command: [process.execPath, ...V8_FLAGS, driver('sallyport.mjs'), call, JSON.stringify(options)],
+    missing: existsSync(dist) ? undefined : 'npm run build',
+    ...rest,
+  };
+}
+
+const SALLYPORT = [
+  { id: 'spawn', label: 'sallyport spawn', call: 'spawn', subject: true },
+  { id: 'launch', label: 'sallyport launch', call: 'launch', subject: true },
+  {
+    id: 'direct',
+    label: 'sallyport spawn, direct',
+    call: 'spawn',
+    options: { noNewPrivileges: false },
+    // After the start there is no difference.
+    startsOnly: true,
+  },
+];
+
+/** The same package with other options, for trials of what an option costs. */
+export function withOptions(definition, options) {
+  const all = { ...JSON.parse(definition.command.at(-1)), ...options };
+  return { ...definition, command: [...definition.command.slice(0, -1), JSON.stringify(all)] };
+}
+
 function packageDriver(name) {
   return {
     id: name,
@@ -49,20 +81,13 @@ function packageDriver(name) {
   };
 }
 
-/** In the order in which tables list them; a `subject` is what the others are compared with. */
+/** In the order in which tables list them. */
 export function listDrivers({ spawnLoop, dist }) {
   const bun = existsSync(peer('.bin/bun')) ? peer('.bin/bun') : onPath('bun');
   const deno = existsSync(peer('.bin/deno')) ? peer('.bin/deno') : onPath('deno');
   const python = findPython();
   return [
-    {
-      id: 'spawn',
-      label: 'sallyport spawn',
-      family: 'javascript',
-      subject: true,
-      command: [process.execPath, ...V8_FLAGS, driver('sallyport.mjs'), 'spawn'],
-      missing: existsSync(dist) ? undefined : 'npm run build',
-    },
+    ...SALLYPORT.map((definition) => sallyportDriver(definition, dist)),
     {
       id: 'node',
       label: 'child_process, Node',

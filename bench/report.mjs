@@ -22,7 +22,6 @@ function ratiosOf(section, row) {
   return ratios;
 }
 
-
 function formatNumber(value, digits) {
   if (value === undefined || Number.isNaN(value)) return '-';
   return value.toLocaleString('en-US', {
@@ -33,11 +32,11 @@ function formatNumber(value, digits) {
 
 const formatRatio = (ratio) => formatNumber(ratio, ratio < 0.1 ? 3 : 2);
 
-function layOut(rows) {
+function layOut(rows, pad = 'padStart') {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   return rows.map((row) =>
     row
-      .map((text, column) => (column === 0 ? text.padEnd(widths[0]) : text.padStart(widths[column])))
+      .map((text, column) => text[column === 0 ? 'padEnd' : pad](widths[column]))
       .join('  ')
       .trimEnd(),
   );
@@ -80,13 +79,22 @@ export function printSection(section) {
   console.log(`\n${renderSection(section)}`);
 }
 
+export function printGoals(goals) {
+  const rows = goals.map(({ what, target, seen, met }) => [what, target, seen, met]);
+  const table = layOut([['', 'target', 'seen', 'met'], ...rows], 'padEnd');
+  console.log(`\n${['the speed to reach', ...table.map((line) => `  ${line}`)].join('\n')}`);
+}
+
 export function printMissing(missing) {
   if (missing.length === 0) return;
   console.log('\nNot installed, so not in the tables:');
   for (const { id, missing: remedy } of missing) console.log(`  ${id} (${remedy})`);
 }
 
-export function writeResults({ machine, quick, sections, missing }) {
+/** Five digits are more than any measurement here is good for. */
+const shorten = (_, value) => (typeof value === 'number' ? Number(value.toPrecision(5)) : value);
+
+export function writeResults({ machine, quick, sections, goals, missing }) {
   const when = new Date().toISOString();
   const file = path.join(results, `${when.replaceAll(':', '-').slice(0, 19)}.json`);
   mkdirSync(results, { recursive: true });
@@ -99,8 +107,9 @@ export function writeResults({ machine, quick, sections, missing }) {
     quick,
     machine,
     missing: missing.map(({ id }) => id),
+    goals,
     sections: withRatios,
   };
-  writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
+  writeFileSync(file, `${JSON.stringify(content, shorten, 2)}\n`);
   return file;
 }

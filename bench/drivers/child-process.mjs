@@ -1,7 +1,7 @@
 // Node's own child_process, of whichever Node runs this file.
 import { spawn } from 'node:child_process';
 import process from 'node:process';
-import { drain, exited, fill } from './node-streams.mjs';
+import { busyTime, drain, exited, fill } from './node-streams.mjs';
 import { serve } from './serve.mjs';
 
 serve({
@@ -12,4 +12,5 @@ serve({
   drain,
   fill,
   kill: (child) => child.kill('SIGKILL'),
+  busyTime,
 });

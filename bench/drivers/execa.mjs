@@ -1,7 +1,7 @@
 // execa with the options nearest to a bare start: no buffering, no output kept.
 import process from 'node:process';
 import { loadPeer } from './peer.mjs';
-import { drain, fill } from './node-streams.mjs';
+import { busyTime, drain, fill } from './node-streams.mjs';
 import { serve } from './serve.mjs';
 
 const { module, version } = await loadPeer(process.argv[2], 'execa');
@@ -15,4 +15,5 @@ serve({
   drain,
   fill,
   kill: (child) => child.kill('SIGKILL'),
+  busyTime,
 });

@@ -1,6 +1,10 @@
-// What drivers share whose children are EventEmitters with Node streams.
+// What drivers share that run in Node, their children EventEmitters with Node streams.
+import { performance } from 'node:perf_hooks';
 
 const BLOCK = Buffer.alloc(64 * 1024);
+
+/** How long the event loop has been at work, in ns: it cannot serve others meanwhile. */
+export const busyTime = () => performance.eventLoopUtilization().active * 1e6;
 
 export function exited(child) {
   return new Promise((resolve, reject) => {

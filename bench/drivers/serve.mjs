@@ -9,6 +9,11 @@
 //   drain(child)               promise of the bytes read from its stdout until the end
 //   fill(child, bytes)         promise: all written to its stdin, and that closed
 //   kill(child)
+// and where there is such a thing
+//   started(child)             promise: what start gave has become a child
+//   busyTime()                 ns in which the event loop has been at work so far
+//
+// `child` is what start or startPiped gave, be it a promise.
 import { openSync } from 'node:fs';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -28,6 +33,7 @@ function collectGarbage() {
 async function measureCalls(driver, file, count) {
   const blocked = [];
   const exited = [];
+  const busyBefore = driver.busyTime?.();
   for (let i = 0; i < count; i++) {
     const start = now();
     const child = driver.start(file);
@@ -35,7 +41,8 @@ async function measureCalls(driver, file, count) {
     await driver.exited(child);
     exited.push(since(start));
   }
-  return { blocked, exited };
+  const busy = driver.busyTime && [(driver.busyTime() - busyBefore) / count];
+  return { blocked, exited, busy };
 }
 
 async function measureThroughput(driver, file, inFlight, count) {
@@ -86,6 +93,7 @@ async function answer(driver, [name, ...fields]) {
       return measureWrite(driver, fields[0], numbers[1]);
     case 'live':
       while (live.length < numbers[1]) live.push(driver.startPiped(fields[0], ['in']));
+      await Promise.all(live.map((child) => driver.started?.(child)));
       collectGarbage();
       return {};
     case 'release':

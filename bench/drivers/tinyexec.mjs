@@ -1,7 +1,7 @@
 // tinyexec, whose children are child_process's with promises around them.
 import process from 'node:process';
 import { loadPeer } from './peer.mjs';
-import { drain, exited, fill } from './node-streams.mjs';
+import { busyTime, drain, exited, fill } from './node-streams.mjs';
 import { serve } from './serve.mjs';
 
 const { module, version } = await loadPeer(process.argv[2], 'tinyexec');
@@ -15,4 +15,5 @@ serve({
   drain: (child) => drain(child.process),
   fill: (child, bytes) => fill(child.process, bytes),
   kill: (child) => child.kill('SIGKILL'),
+  busyTime,
 });

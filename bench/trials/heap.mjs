@@ -9,20 +9,21 @@ const GIBIBYTE = 2 ** 30;
 const COST = { buffers: 1.05, objects: 1.35 };
 
 /**
- * The drivers in groups whose ballast fits in the memory that is free now. The subjects are in each:
- * a ratio comes from one run.
+ * The drivers in groups whose ballast fits in the memory that is free now. Our own are in each, as
+ * far as there is room: a ratio comes from one run.
  */
 function groupByMemory(drivers, bytesEach) {
-  const subjects = drivers.filter(({ subject }) => subject);
-  const peers = drivers.filter(({ subject }) => !subject);
-  const room = Math.floor((availableMemory() * 0.9) / bytesEach) - subjects.length;
+  const own = drivers.filter((driver) => driver.own);
+  const peers = drivers.filter((driver) => !driver.own);
+  const fitting = Math.floor((availableMemory() * 0.8) / bytesEach);
+  while (own.length > 1 && own.length >= fitting) own.pop();
+  const room = fitting - own.length;
   if (room < 1) return [];
   const groups = [];
   for (let i = 0; i < peers.length; i += room) {
-    const taken = peers.slice(i, i + room);
-    groups.push(drivers.filter((driver) => driver.subject || taken.includes(driver)));
+    groups.push([...own, ...peers.slice(i, i + room)]);
   }
-  return groups.length > 0 ? groups : [subjects];
+  return groups.length > 0 ? groups : [own];
 }
 
 export async function run({ drivers, targets, quick }) {
@@ -32,17 +33,20 @@ export async function run({ drivers, targets, quick }) {
     objects: starting.filter(({ family }) => family === 'javascript'),
   };
   const sections = [];
-  for (const gibibytes of quick ? [1] : [1, 4]) {
+  for (const gibibytes of [1, 4]) {
     for (const kind of ['buffers', 'objects']) {
+      const isBig = gibibytes > 1;
+      if (quick && isBig && kind === 'objects') continue;
       const title = `${gibibytes} GiB of ${kind === 'buffers' ? 'Buffers (or malloc)' : 'JS objects'}`;
       const groups = groupByMemory(able[kind], gibibytes * GIBIBYTE * COST[kind]);
       if (groups.length === 0) console.log(`\n${title}: left out, not enough free memory`);
-      for (const group of groups) {
+      for (const group of quick && isBig ? groups.slice(0, 1) : groups) {
         const section = await runLevels({
+          id: `heap ${kind} ${gibibytes}`,
           drivers: group,
           file: targets.exit_fast ?? '/bin/true',
           rounds: quick ? 4 : 10,
-          batch: gibibytes === 1 ? 10 : 4,
+          batch: isBig ? 4 : 10,
           levels: [0, gibibytes],
           nameLevel: (level) => (level === 0 ? 'empty' : `${level} GiB`),
           load: (driver, level) => driver.request(kind, level * 1024),

@@ -41,6 +41,7 @@ export async function run({ quick }) {
   const empty = median(packages[0].samples);
   return [
     {
+      id: 'import',
       title: `import: ms, ${rounds} fresh processes each`,
       metrics: [
         { key: 'p50', title: 'p50', digits: 2 },

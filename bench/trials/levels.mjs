@@ -3,24 +3,28 @@ import { askEach, askTogether, interleave, withDrivers } from '../interleave.mjs
 import { median } from '../statistics.mjs';
 import { microseconds, pool } from './rows.mjs';
 
+/** The first calls load and compile what the others find. */
+const WARM_UP = 25;
+
 /**
  * Each driver runs once per level, all in one interleaved run. `load(driver, level)` puts the
  * level on; the first level is the empty process that the growth is counted from.
  */
-export async function runLevels({ drivers, file, rounds, batch, levels, nameLevel, load, title }) {
+export async function runLevels(options) {
+  const { id, title, drivers, file, rounds, batch, levels, nameLevel, load } = options;
   const definitions = drivers.flatMap((definition) =>
     levels.map((level) => ({ ...definition, level })),
   );
   return withDrivers(definitions, async (entries) => {
     await askTogether(entries, (driver, { definition }) => load(driver, definition.level));
-    await askEach(entries, (driver) => driver.request('calls', file, 3));
+    await askEach(entries, (driver) => driver.request('calls', file, WARM_UP));
     const answers = await interleave(entries, rounds, (driver) =>
       driver.request('calls', file, batch),
     );
-    const rows = drivers.map(({ id, label, subject = false }) => {
-      const own = entries.filter(({ definition }) => definition.id === id);
+    const rows = drivers.map(({ id: driverId, label, subject = false }) => {
+      const own = entries.filter(({ definition }) => definition.id === driverId);
       const version = own[0].driver?.version;
-      const row = { id, label: version ? `${label} ${version}` : label, subject, version };
+      const row = { id: driverId, label: version ? `${label} ${version}` : label, subject, version };
       const failure = own.map((entry) => entry.failure).find(Boolean);
       if (failure) return { ...row, failure };
       const values = {};
@@ -34,12 +38,12 @@ export async function runLevels({ drivers, file, rounds, batch, levels, nameLeve
     const metrics = levels.map((level) => ({
       key: `p50 ${level}`,
       title: nameLevel(level),
-      compare: true,
+      compare: level === levels.at(-1),
     }));
     for (const level of levels.slice(1)) {
       const name = `${nameLevel(level)} ÷ ${nameLevel(levels[0])}`;
       metrics.push({ key: `growth ${level}`, title: name, digits: 1 });
     }
-    return { title: `${title}: µs blocked, p50 of ${rounds * batch}`, metrics, rows };
+    return { id, title: `${title}: µs blocked, p50 of ${rounds * batch}`, levels, metrics, rows };
   });
 }

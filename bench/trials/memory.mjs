@@ -17,7 +17,8 @@ export async function run({ drivers, targets, quick }) {
   if (!targets.pour) return [];
   const few = 20;
   const many = few + (quick ? 100 : 300);
-  return withDrivers(drivers, async (entries) => {
+  const kept = drivers.filter(({ startsOnly }) => !startsOnly);
+  return withDrivers(kept, async (entries) => {
     // The first children pay for what is loaded once.
     const measured = await askEach(entries, async (driver) => {
       await driver.request('live', targets.pour, few);
@@ -30,6 +31,7 @@ export async function run({ drivers, targets, quick }) {
     });
     return [
       {
+        id: 'memory',
         title: `a live child with three pipes: per child, of ${many - few}`,
         metrics: [
           { key: 'memory', title: 'KiB private', digits: 1, compare: true },

@@ -11,7 +11,9 @@ export async function run({ drivers, targets, quick }) {
   if (!targets.pour) return [];
   const rounds = quick ? 2 : 3;
   const sizes = quick ? { read: 0.5, write: 0.25 } : { read: 4, write: 1 };
-  const starting = drivers.filter(({ wrapsChildProcess }) => !wrapsChildProcess);
+  const starting = drivers.filter(
+    ({ wrapsChildProcess, startsOnly }) => !wrapsChildProcess && !startsOnly,
+  );
   return withDrivers(starting, async (entries) => {
     const rates = new Map(entries.map((entry) => [entry, {}]));
     for (const [direction, gibibytes] of Object.entries(sizes)) {
@@ -25,6 +27,7 @@ export async function run({ drivers, targets, quick }) {
     }
     return [
       {
+        id: 'pipes',
         title: `pipes: GiB a second, median of ${rounds}`,
         note: 'here more is better: a ratio above 1 is in favour of sallyport',
         metrics: Object.entries(sizes).map(([direction, gibibytes]) => ({

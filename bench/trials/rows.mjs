@@ -13,7 +13,13 @@ export function buildRows(entries, measure) {
 
 /** The rates and times that one driver gave over all rounds, as one list. */
 export function pool(answers, key) {
-  return answers.flatMap((answer) => answer[key]);
+  return answers.flatMap((answer) => answer[key] ?? []);
 }
+
+/** The short name of a program that is started, as section ids have it. */
+export const nameTarget = (file) => (file === '/bin/true' ? 'true' : 'freestanding');
+
+export const describeTarget = (file) =>
+  file === '/bin/true' ? file : 'a freestanding program that exits at once';
 
 export const microseconds = (nanoseconds) => nanoseconds / 1e3;

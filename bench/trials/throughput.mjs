@@ -1,7 +1,7 @@
 // Children started and seen to exit in a second, with 1, 8 and 64 of them in flight.
 import { askEach, interleave, withDrivers } from '../interleave.mjs';
 import { median } from '../statistics.mjs';
-import { buildRows, pool } from './rows.mjs';
+import { buildRows, describeTarget, nameTarget, pool } from './rows.mjs';
 
 export const title = 'children a second with 1, 8 and 64 in flight';
 
@@ -9,13 +9,10 @@ const LEVELS = [1, 8, 64];
 
 export async function run({ drivers, targets, quick }) {
   const [rounds, count] = quick ? [2, 128] : [5, 320];
-  const files = [
-    ['/bin/true', '/bin/true'],
-    ['a freestanding program that exits at once', targets.exit_fast],
-  ].filter(([, file]) => file);
+  const files = ['/bin/true', targets.exit_fast].filter(Boolean);
   return withDrivers(drivers, async (entries) => {
     const sections = [];
-    for (const [name, file] of files) {
+    for (const file of files) {
       const rates = new Map(entries.map((entry) => [entry, {}]));
       await askEach(entries, (driver) => driver.request('throughput', file, 8, 32));
       for (const level of LEVELS) {
@@ -27,7 +24,8 @@ export async function run({ drivers, targets, quick }) {
         }
       }
       sections.push({
-        title: `throughput of ${name}: children a second, median of ${rounds} × ${count}`,
+        id: `throughput ${nameTarget(file)}`,
+        title: `throughput of ${describeTarget(file)}: children a second, median of ${rounds} × ${count}`,
         note: 'here more is better: a ratio above 1 is in favour of sallyport',
         metrics: LEVELS.map((level) => ({
           key: String(level),
