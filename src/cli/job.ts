@@ -2,9 +2,6 @@
 import type { Child } from '../launch/child.js';
 import type { ExitStatus } from '../launch/events.js';
 import type { Session } from '../plan/session.js';
-import { FollowingJob, SeparateJob } from './plain-job.js';
-import type { Terminal } from './terminal.js';
-import { TerminalJob } from './terminal-job.js';
 
 /** Made before the child, so that no signal finds us without a handler and the child without us. */
 export interface Job {
@@ -16,12 +13,4 @@ export interface Job {
   abandon(): void;
   /** The child has ended. May end this process too, by the signal that ended the child. */
   end(status: ExitStatus): void | Promise<void>;
-}
-
-/** On a terminal a job as a shell has it, elsewhere a session of its own, unless the caller says. */
-export function prepareJob(asked: Session | undefined, terminal: Terminal | null): Job {
-  const session = asked ?? (terminal === null ? 'new' : 'group');
-  if (session === 'inherit') return new FollowingJob(terminal);
-  if (session === 'group' && terminal !== null) return new TerminalJob(terminal);
-  return new SeparateJob(session);
 }

@@ -14,8 +14,9 @@ import {
 import { native } from '../native.js';
 import { EXIT, UsageError } from './failure.js';
 import { formatPlan } from './explain.js';
-import { prepareJob, type Job } from './job.js';
+import type { Job } from './job.js';
 import { complain, print } from './output.js';
+import { prepareJob } from './prepare-job.js';
 import { parsePass, parseSession, parseVariables, type RunFlags } from './run-options.js';
 import { findTerminal } from './terminal.js';
 
