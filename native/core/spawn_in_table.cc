@@ -69,6 +69,19 @@ Result<bool> WriteAll(int fd, const std::string& data) {
   return true;
 }
 
+// What a step failed on, where that is not plain from its name: which limit, which id.
+std::string Detail(const LauncherRefusal& refusal) {
+  switch (refusal.step) {
+    case STEP_LIMIT:
+    case STEP_TERMINAL:
+    case STEP_GROUP:
+    case STEP_USER:
+      return std::to_string(refusal.detail);
+    default:
+      return "";
+  }
+}
+
 // Nothing comes when the program runs: its exec closes the launcher's end.
 bool ReadRefusal(int status, LauncherRefusal* refusal) {
   long count;
@@ -120,8 +133,7 @@ Result<pid_t> SpawnLauncher(const LaunchRequest& request, std::vector<Descriptor
   // It ends by itself, and nobody else knows of it.
   while (waitpid(pid.value(), nullptr, 0) < 0 && errno == EINTR) {
   }
-  return SysError{StepStage(refusal.step), refusal.errno_value,
-                  refusal.step == STEP_LIMIT ? std::to_string(refusal.detail) : std::string()};
+  return SysError{StepStage(refusal.step), refusal.errno_value, Detail(refusal)};
 }
 
 }  // namespace

@@ -43,18 +43,18 @@ export function describeStep({ stage, errno, path }: NativeFailure): {
   path: string;
 } {
   const { call, privilege } = STEPS[stage] ?? { call: stage, privilege: '' };
-  // The addon gives the name that it looked up, or the number of the limit.
+  // The addon gives the name that it looked up, the number of the limit, the id, the descriptor.
   if (errno === ENOENT && (stage === 'user' || stage === 'group' || stage === 'groups')) {
     const advice =
       'it is not in the user and group databases of this system: give numbers for user, group and groups';
     return { call: 'look up', advice, path };
   }
-  const limit = stage === 'limits' ? limitName(path) : '';
-  if (errno === EPERM || errno === EACCES) return { call, advice: privilege, path: limit };
+  const at = stage === 'limits' ? limitName(path) : path;
+  if (errno === EPERM || errno === EACCES) return { call, advice: privilege, path: at };
   if (errno === EINVAL && stage === 'cpuAffinity') {
-    return { call, advice: 'none of these processors can be used here', path: '' };
+    return { call, advice: 'none of these processors can be used here', path: at };
   }
-  return { call, advice: '', path: limit };
+  return { call, advice: '', path: at };
 }
 
 function limitName(number: string): string {
