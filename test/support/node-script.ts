@@ -1,9 +1,10 @@
 // Runs one function in a node process of its own, against the built package.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { fixtures, makeScratch, root } from './fixtures.js';
+import { copyPackage } from './package-copy.js';
 import type { Storm } from './storm.js';
 
 /** All that the function sees: it is sent as source, so it may use nothing from around it. */
@@ -48,32 +49,6 @@ interface Outcome<Value> {
 
 let copy: string | undefined;
 
-/** The package and the fixtures where every uid can read them. */
-function readableCopy(): string {
-  if (copy !== undefined) return copy;
-  const directory = makeScratch();
-  copy = directory;
-  const parts = [
-    'package.json',
-    'dist',
-    'build/Release/sallyport.node',
-    'build/Release/sallyport-launcher',
-    'prebuilds',
-    'node_modules/node-gyp-build',
-    'test/fixtures/parent.cjs',
-    'test/fixtures/build',
-    'test/support/processes.cjs',
-  ];
-  for (const part of parts) {
-    if (!existsSync(path.join(root, part))) continue;
-    const target = path.join(directory, part);
-    mkdirSync(path.dirname(target), { recursive: true });
-    cpSync(path.join(root, part), target, { recursive: true });
-  }
-  chmodSync(directory, 0o755);
-  return directory;
-}
-
 function collect(child: ChildProcess, name: 'stdout' | 'stderr'): () => string {
   const pieces: Buffer[] = [];
   child[name]?.on('data', (piece: Buffer) => pieces.push(piece));
@@ -88,7 +63,7 @@ export async function runScript<Args, Value>(
 ): Promise<ScriptResult<Value>> {
   const changesUid = options.unprivileged === true && process.getuid?.() === 0;
   const isPublic = changesUid || options.publicly === true;
-  const base = isPublic ? readableCopy() : root;
+  const base = isPublic ? (copy ??= copyPackage()) : root;
   const scratch = makeScratch();
   chmodSync(scratch, isPublic ? 0o777 : 0o700);
   const jobPath = path.join(scratch, 'job.json');
