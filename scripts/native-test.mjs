@@ -58,7 +58,10 @@ function runProgram(program, { label, build, launcher }) {
     `--out=${report}`,
     '--no-skip',
   ];
-  const env = { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' };
+  // To a file: the standard error of a lane, on which most of it happens, is /dev/null.
+  const log = `log_path="${path.join(reports, `${name}.log`)}"`;
+  const options = { ASAN_OPTIONS: log, TSAN_OPTIONS: log };
+  const env = { ...process.env, ...options, UBSAN_OPTIONS: `print_stacktrace=1:${log}` };
   const result = spawnSync(file, args, {
     cwd: root,
     stdio: 'inherit',
@@ -73,9 +76,17 @@ function runProgram(program, { label, build, launcher }) {
     const how = result.error?.message ?? result.signal ?? `exit code ${result.status}`;
     counts.failed.push(`${name}: ended with ${how}`);
   }
-  if (counts.failed.length > 0) console.log(xml);
+  if (counts.failed.length > 0) console.log(xml, readLogs(name));
   console.log(`native tests: ${name}, ${counts.passed} of ${counts.passed + counts.failed.length}`);
   return counts;
+}
+
+/** What the sanitizers said: each process writes a file of its own, named after its pid. */
+function readLogs(name) {
+  return readdirSync(reports)
+    .filter((file) => file.startsWith(`${name}.log.`))
+    .map((file) => readFileSync(path.join(reports, file), 'utf8'))
+    .join('\n');
 }
 
 function runSuite(suite) {
