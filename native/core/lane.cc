@@ -196,6 +196,7 @@ Result<bool> Lane::Send(LaneCall& call) {
   // The socket orders the two threads, but not in the terms of C++.
   call.done.store(0, std::memory_order_release);
   size_t sent = 0;
+  // Once the last message is sent the call may be over, and `moves` gone.
   for (bool last = false; !last;) {
     const size_t count = std::min(moves.size() - sent, kMostDescriptors);
     last = sent + count == moves.size();
