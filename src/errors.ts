@@ -22,6 +22,7 @@ export type Stage =
   | 'group'
   | 'user'
   | 'dieWithParent'
+  | 'cgroup' // being born in a cgroup
   | 'signal' // sending a signal
   | 'platform';
 

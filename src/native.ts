@@ -85,6 +85,8 @@ export type NativeRequest = readonly [
   group: string,
   /** Whether the launcher stays as the init of the run. */
   init: boolean,
+  /** Absolute path of a cgroup v2 that the program is born in; '': ours. */
+  cgroup: string,
 ];
 
 // TableEntry::Kind in native/core/launch_job.h.

@@ -47,11 +47,11 @@ std::vector<LaunchStep> DecodeSteps(const Napi::Float64Array& numbers) {
   return steps;
 }
 
-// Arguments 0 to 12 of every launch, NativeRequest of src/native.ts: executable, arguments,
-// environment, cwd, table, session, foreground; launcher, steps, listeners, user, group, init.
-// Lists of strings come as one string in which each entry is followed by a NUL; the table as
-// triples (target, TABLE_* of src/native.ts, held number). The held numbers belong to the job from
-// here on, whatever becomes of it.
+// Arguments 0 to 13 of every launch, NativeRequest of src/native.ts: executable, arguments,
+// environment, cwd, table, session, foreground; launcher, steps, listeners, user, group, init,
+// cgroup. Lists of strings come as one string in which each entry is followed by a NUL; the table
+// as triples (target, TABLE_* of src/native.ts, held number). The held numbers belong to the job
+// from here on, whatever becomes of it.
 std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   auto job = std::make_unique<LaunchJob>();
   job->listener = EnvironmentData::Of(info.Env()).mailbox();
@@ -69,6 +69,7 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   request.steps = DecodeSteps(info[8].As<Napi::Float64Array>());
   request.announces_listeners = info[9].As<Napi::Boolean>().Value();
   request.init = info[12].As<Napi::Boolean>().Value();
+  request.cgroup = info[13].As<Napi::String>().Utf8Value();
   job->accounts = {info[10].As<Napi::String>().Utf8Value(),
                    info[11].As<Napi::String>().Utf8Value()};
 
@@ -97,8 +98,8 @@ Result<LaunchedChild> SpawnDirect(LaunchJob& job) {
 Napi::Value Spawn(const Napi::CallbackInfo& info) {
   EnsureChildrenWaitable();
   const std::unique_ptr<LaunchJob> job = Decode(info);
-  const bool by_lane = info[13].As<Napi::Boolean>().Value();
-  const bool no_new_privileges = info[14].As<Napi::Boolean>().Value();
+  const bool by_lane = info[14].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[15].As<Napi::Boolean>().Value();
   const Result<bool> found = LookUpAccounts(job->accounts, &job->request.steps);
   if (!found.ok()) return FailureToJs(info.Env(), found.error());
   Result<LaunchedChild> child =
@@ -134,7 +135,7 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
   std::unique_ptr<LaunchJob> job = Decode(info);
   const JobId id = next_id++;
   job->id = id;
-  const bool no_new_privileges = info[13].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[14].As<Napi::Boolean>().Value();
   const Result<bool> submitted = SubmitWithAccounts(std::move(job), no_new_privileges);
   if (!submitted.ok()) return FailureToJs(info.Env(), submitted.error());
   return Napi::Number::New(info.Env(), static_cast<double>(id));

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "core/pipes.h"
@@ -14,12 +15,31 @@ namespace sallyport {
 
 namespace {
 
-// A stream socket between an init and us, at the lowest number from 3 that the table leaves free.
-Result<bool> OpenControl(LaunchJob& job) {
+// The lowest number from 3 that the child's table leaves free.
+int FreeTarget(const LaunchJob& job) {
   std::set<int> used;
   for (const TableEntry& entry : job.table) used.insert(entry.target);
+  for (const DescriptorMove& move : job.request.descriptors) used.insert(move.target);
   int target = 3;
   while (used.count(target) != 0) ++target;
+  return target;
+}
+
+// The launcher joins it as its first step. The group's own rules let whoever could open this do so.
+Result<bool> OpenCgroup(LaunchJob& job) {
+  const std::string path = job.request.cgroup + "/cgroup.procs";
+  UniqueFd procs(MoveAboveStandard(open(path.c_str(), O_WRONLY | O_CLOEXEC)));
+  if (!procs.valid()) return SysError{"cgroup", errno, path};
+  const int target = FreeTarget(job);
+  job.request.descriptors.push_back({procs.get(), target});
+  job.request.steps.insert(job.request.steps.begin(),
+                           LaunchStep{STEP_CGROUP, {static_cast<uint64_t>(target)}});
+  job.theirs.push_back(std::move(procs));
+  return true;
+}
+
+// A stream socket between an init and us.
+Result<bool> OpenControl(LaunchJob& job) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return SysError{"descriptor", errno, ""};
@@ -31,6 +51,7 @@ Result<bool> OpenControl(LaunchJob& job) {
   if (!ours.valid() || !theirs.valid() || fcntl(ours.get(), F_SETFL, O_RDWR | O_NONBLOCK) != 0) {
     return SysError{"descriptor", errno, ""};
   }
+  const int target = FreeTarget(job);
   job.request.control = target;
   job.request.descriptors.push_back({theirs.get(), target});
   job.control = std::move(ours);
@@ -63,6 +84,10 @@ Result<bool> OpenTable(LaunchJob& job) {
       job.ours.push_back(std::move(pipe.value().ours));
       job.theirs.push_back(std::move(pipe.value().theirs));
     }
+  }
+  if (!job.request.cgroup.empty()) {
+    Result<bool> opened = OpenCgroup(job);
+    if (!opened.ok()) return opened;
   }
   if (job.request.init) return OpenControl(job);
   return true;

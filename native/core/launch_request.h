@@ -70,6 +70,8 @@ struct LaunchRequest {
   // socket, a number in the child's table. `session` and `foreground_terminal` are the program's.
   bool init = false;
   int control = -1;
+  // Absolute path of a cgroup v2 that the program is to be born in; empty: ours. With a launcher only.
+  std::string cgroup;
   bool announces_listeners = false;  // the child gets LISTEN_PID, which nobody knows before
 };
 

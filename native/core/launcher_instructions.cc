@@ -120,6 +120,8 @@ const char* StepStage(uint32_t code) {
       return "group";
     case STEP_USER:
       return "user";
+    case STEP_CGROUP:
+      return "cgroup";
     case STEP_DIE_WITH_PARENT:
       return "dieWithParent";
     default:

@@ -88,6 +88,13 @@ static long WriteListenPid(char* text) {
   return 0;
 }
 
+static long JoinCgroup(uint64_t procs) {
+  /* 0 stands for the process that writes. */
+  const long written = CALL3(__NR_write, procs, "0", 1);
+  CALL1(__NR_close, procs);
+  return written < 0 ? written : 0;
+}
+
 long TakeStep(uint32_t code, const uint64_t* a, uint32_t count, char* block) {
   switch (code) {
     case STEP_LIMIT:
@@ -113,6 +120,8 @@ long TakeStep(uint32_t code, const uint64_t* a, uint32_t count, char* block) {
       return SetUser(a[0]);
     case STEP_DIE_WITH_PARENT:
       return DieWithParent(a[0], a[1]);
+    case STEP_CGROUP:
+      return JoinCgroup(a[0]);
     case STEP_LISTEN_PID:
       return WriteListenPid(block + a[0]);
     default:

@@ -18,6 +18,8 @@ import { HeldDescriptors } from './held.js';
 /**
  * Plans a launch and hands it to `start`, with the plan's descriptors held from before they were
  * described. What `start` does not take over is released.
+ *
+ * @param cgroup absolute path of a cgroup v2 that the program is born in; '' is our own
  */
 export function withRequest<T>(
   call: Call,
@@ -25,13 +27,14 @@ export function withRequest<T>(
   args: unknown,
   options: RawOptions,
   start: (plan: LaunchPlan, request: () => NativeRequest) => T,
+  cgroup = '',
 ): T {
   const draft = draftPlan(call, file, args, options);
   const held = HeldDescriptors.take(draft);
   try {
     const plan = held.finish(draft);
     return start(plan, () => {
-      const request = encodeRequest(plan, held);
+      const request = encodeRequest(plan, held, cgroup);
       held.handOver();
       return request;
     });
@@ -40,7 +43,7 @@ export function withRequest<T>(
   }
 }
 
-function encodeRequest(plan: LaunchPlan, held: HeldDescriptors): NativeRequest {
+function encodeRequest(plan: LaunchPlan, held: HeldDescriptors, cgroup: string): NativeRequest {
   // Started by the calling thread at once, a child that keeps our directory has nothing to change.
   const keepsDirectory = plan.route.kind === 'direct' && plan.cwd === ownDirectory();
   const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`);
@@ -62,6 +65,7 @@ function encodeRequest(plan: LaunchPlan, held: HeldDescriptors): NativeRequest {
     steps.user,
     steps.group,
     plan.route.init,
+    cgroup,
   ];
 }
 

@@ -30,6 +30,10 @@ const STEPS: Readonly<Record<string, { call: string; privilege: string }>> = {
   groups: { call: 'setgroups', privilege: 'changing groups needs CAP_SETGID' },
   group: { call: 'setresgid', privilege: 'changing the group needs CAP_SETGID' },
   user: { call: 'setresuid', privilege: 'changing the user needs CAP_SETUID' },
+  cgroup: {
+    call: 'write cgroup.procs',
+    privilege: 'the cgroup must be delegated to this user, and allow processes',
+  },
   dieWithParent: { call: 'prctl PR_SET_PDEATHSIG', privilege: '' },
 };
 

@@ -1,7 +1,7 @@
 // Launches a program below an init that keeps all its descendants together, and ends them.
 import { constants } from 'node:os';
 
-import { isFailure, native } from '../native.js';
+import { isFailure, native, type NativeRequest } from '../native.js';
 import { takeOptions, type SpawnOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { signalName } from '../signals.js';
@@ -66,22 +66,25 @@ export interface Tree {
  * As `launch`, below an init of its own. When this process ends, however it does, the init kills all
  * that is left.
  *
+ * @param cgroup absolute path of a cgroup v2 that the program is born in; '' is our own
  * @throws {SallyportTypeError | SallyportError} as `launch` does
  */
 export async function launchTree(
   file: string,
   args: readonly string[] | undefined,
   options: SpawnOptions | undefined,
+  cgroup = '',
 ): Promise<Tree> {
   const raw = takeOptions(options);
   const { signal, killSignal } = takeSupervision(raw);
-  return withRequest('run', file, args, raw, (plan, request) => {
+  const start = (plan: LaunchPlan, request: () => NativeRequest): Promise<Tree> => {
     if (signal?.aborted === true) throw abortError(signal);
     listenForEvents();
     const job = native().launch(...request(), plan.noNewPrivileges);
     if (isFailure(job)) throw launchError(plan, job);
     return awaitLaunch(job, plan, signal, (launched) => new InitTree(plan, launched, killSignal));
-  });
+  };
+  return withRequest('run', file, args, raw, start, cgroup);
 }
 
 class InitTree implements Tree {
