@@ -114,7 +114,14 @@ export interface NativeBinding {
     ...request: [...NativeRequest, byLane: boolean, noNewPrivileges: boolean]
   ): [id: number, pid: number, program: number, ...ours: number[]] | NativeFailure;
   /** The outcome comes as an event that names the job. */
-  launch(...request: [...NativeRequest, noNewPrivileges: boolean]): number | NativeFailure;
+  launch(
+    ...request: [...NativeRequest, noNewPrivileges: boolean, events?: SyncEvents]
+  ): number | NativeFailure;
+  /** The descriptor is readable while events wait to be fetched. */
+  openSyncEvents(): [events: SyncEvents, ready: number] | NativeFailure;
+  takeSyncEvents(events: SyncEvents): readonly NativeEvent[];
+  /** poll(2). @param timeout milliseconds; -1: no end */
+  poll(descriptors: Int32Array, events: Int32Array, timeout: number): Int32Array;
   cancelLaunch(job: number): void;
   /** @param command COMMAND_* of native/launcher/instructions.h */
   commandInit(init: number, command: number, argument: number): void;
@@ -137,6 +144,9 @@ interface AddonFinder {
   /** Path of the addon's file. */
   resolve(directory: string): string;
 }
+
+/** A place where events wait until they are fetched. */
+export type SyncEvents = object & { readonly __brand: 'SyncEvents' };
 
 let loaded: NativeBinding | undefined;
 let launcher: string | undefined;

@@ -4,6 +4,7 @@
 #include "binding/descriptors.h"
 #include "binding/environment_data.h"
 #include "binding/launching.h"
+#include "binding/sync_events.h"
 #include "binding/terminal.h"
 
 namespace sallyport {
@@ -12,6 +13,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(new EnvironmentData);
   InitDescriptors(env, exports);
   InitLaunching(env, exports);
+  InitSyncEvents(env, exports);
   InitTerminal(env, exports);
   return exports;
 }

@@ -1,25 +1,25 @@
 // What the addon keeps for one Node environment (the main thread, or a Worker).
 #include "binding/environment_data.h"
 
-#include <csignal>
 #include <utility>
 
-#include "binding/values.h"
 #include "core/lane_pool.h"
 
 namespace sallyport {
 
-void EventMailbox::ChildExited(ChildId id, const ExitStatus& status) { Post(Exit{id, status}); }
+void EventMailbox::ChildExited(ChildId id, const ExitStatus& status) {
+  Post(ExitEvent{id, status});
+}
 
 void EventMailbox::LaunchFinished(JobId id, Result<LaunchedChild> outcome) {
-  Post(Launch{id, std::move(outcome)});
+  Post(LaunchEvent{id, std::move(outcome)});
 }
 
 void EventMailbox::InitReported(ChildId init, const LauncherReport& report) {
-  Post(Report{init, report});
+  Post(ReportEvent{init, report});
 }
 
-void EventMailbox::InitSilent(ChildId init) { Post(Report{init, {}}); }
+void EventMailbox::InitSilent(ChildId init) { Post(ReportEvent{init, {}}); }
 
 void EventMailbox::Post(Event event) {
   {
@@ -33,15 +33,8 @@ void EventMailbox::Post(Event event) {
       return;
     }
   }
+  // The environment ended while its launch was under way.
   AbandonEvent(event);
-}
-
-// The environment ended while its launch was under way: nobody ever knew of this child.
-void EventMailbox::AbandonEvent(const Event& event) {
-  const Launch* const launch = std::get_if<Launch>(&event);
-  if (launch != nullptr && launch->outcome.ok()) {
-    Reaper::Instance().Signal(launch->outcome.value().id, SIGKILL);
-  }
 }
 
 void EventMailbox::Open(napi_env env, napi_value callback) {
@@ -106,30 +99,10 @@ void EventMailbox::Deliver(napi_env env, napi_value callback, void* context, voi
     const std::lock_guard<std::mutex> lock(mailbox->mutex_);
     events.swap(mailbox->pending_);
   }
-  napi_value batch = nullptr;
+  napi_value batch = EventsToJs(env, events);
   napi_value receiver = nullptr;
-  if (napi_create_array_with_length(env, events.size(), &batch) != napi_ok) return;
-  if (napi_get_undefined(env, &receiver) != napi_ok) return;
-  for (uint32_t i = 0; i < events.size(); ++i) {
-    if (!Append(env, batch, i, events[i])) {
-      for (const Event& event : events) AbandonEvent(event);
-      return;
-    }
-  }
+  if (batch == nullptr || napi_get_undefined(env, &receiver) != napi_ok) return;
   napi_call_function(env, receiver, callback, 1, &batch, nullptr);
-}
-
-bool EventMailbox::Append(napi_env env, napi_value batch, uint32_t index, Event& event) {
-  napi_value value = nullptr;
-  if (Exit* const exit = std::get_if<Exit>(&event)) {
-    value = ExitToJs(env, exit->id, exit->status);
-  } else if (Launch* const launch = std::get_if<Launch>(&event)) {
-    value = LaunchToJs(env, launch->id, launch->outcome);
-  } else {
-    const Report& report = std::get<Report>(event);
-    value = ReportToJs(env, report.init, report.report);
-  }
-  return value != nullptr && napi_set_element(env, batch, index, value) == napi_ok;
 }
 
 }  // namespace sallyport

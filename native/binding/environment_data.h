@@ -5,9 +5,9 @@
 
 #include <memory>
 #include <mutex>
-#include <variant>
 #include <vector>
 
+#include "binding/events_to_js.h"
 #include "core/launch_job.h"
 #include "core/reaper.h"
 
@@ -28,26 +28,10 @@ class EventMailbox : public LaunchListener, public std::enable_shared_from_this<
   void KeepAlive(napi_env env, bool wanted);
 
  private:
-  struct Exit {
-    ChildId id;
-    ExitStatus status;
-  };
-  struct Launch {
-    JobId id;
-    Result<LaunchedChild> outcome;
-  };
-  struct Report {
-    ChildId init;
-    LauncherReport report;  // kind 0: the init is silent
-  };
-  using Event = std::variant<Exit, Launch, Report>;
-
   void Post(Event event);
-  static void AbandonEvent(const Event& event);
   void Close();
   static void CloseHook(void* held);
   static void Deliver(napi_env env, napi_value callback, void* context, void* data);
-  static bool Append(napi_env env, napi_value batch, uint32_t index, Event& event);
 
   std::mutex mutex_;  // guards the fields below
   std::vector<Event> pending_;

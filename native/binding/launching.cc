@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "binding/environment_data.h"
+#include "binding/sync_events.h"
 #include "binding/values.h"
 #include "core/accounts.h"
 #include "core/lane_pool.h"
@@ -128,12 +129,14 @@ Result<bool> SubmitWithAccounts(std::unique_ptr<LaunchJob> job, bool no_new_priv
   return true;
 }
 
-// (…, no_new_privs) -> job | failure. The callback of onEvents hears the outcome.
+// (…, no_new_privs, handle?) -> job | failure. The callback of onEvents hears the outcome, or
+// whoever fetches from the handle of openSyncEvents().
 Napi::Value Launch(const Napi::CallbackInfo& info) {
   static std::atomic<JobId> next_id{1};
   EnsureChildrenWaitable();
   std::unique_ptr<LaunchJob> job = Decode(info);
   const JobId id = next_id++;
+  if (info.Length() > 15) job->listener = ToSyncListener(info[15]);
   job->id = id;
   const bool no_new_privileges = info[14].As<Napi::Boolean>().Value();
   const Result<bool> submitted = SubmitWithAccounts(std::move(job), no_new_privileges);

@@ -1,0 +1,44 @@
+// What happened to launches, children and inits, as events for JavaScript.
+#include "binding/events_to_js.h"
+
+#include <csignal>
+
+#include "binding/values.h"
+
+namespace sallyport {
+
+namespace {
+
+napi_value EventToJs(napi_env env, Event& event) {
+  if (ExitEvent* const exit = std::get_if<ExitEvent>(&event)) {
+    return ExitToJs(env, exit->id, exit->status);
+  }
+  if (LaunchEvent* const launch = std::get_if<LaunchEvent>(&event)) {
+    return LaunchToJs(env, launch->id, launch->outcome);
+  }
+  const ReportEvent& report = std::get<ReportEvent>(event);
+  return ReportToJs(env, report.init, report.report);
+}
+
+}  // namespace
+
+napi_value EventsToJs(napi_env env, std::vector<Event>& events) {
+  napi_value batch = nullptr;
+  bool complete = napi_create_array_with_length(env, events.size(), &batch) == napi_ok;
+  for (uint32_t i = 0; complete && i < events.size(); ++i) {
+    const napi_value value = EventToJs(env, events[i]);
+    complete = value != nullptr && napi_set_element(env, batch, i, value) == napi_ok;
+  }
+  if (complete) return batch;
+  for (const Event& event : events) AbandonEvent(event);
+  return nullptr;
+}
+
+void AbandonEvent(const Event& event) {
+  const LaunchEvent* const launch = std::get_if<LaunchEvent>(&event);
+  if (launch != nullptr && launch->outcome.ok()) {
+    Reaper::Instance().Signal(launch->outcome.value().id, SIGKILL);
+  }
+}
+
+}  // namespace sallyport

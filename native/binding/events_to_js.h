@@ -1,0 +1,35 @@
+// What happened to launches, children and inits, as events for JavaScript.
+#pragma once
+
+#include <napi.h>
+
+#include <variant>
+#include <vector>
+
+#include "core/launch_job.h"
+#include "core/reaper.h"
+
+namespace sallyport {
+
+struct ExitEvent {
+  ChildId id;
+  ExitStatus status;
+};
+struct LaunchEvent {
+  JobId id;
+  Result<LaunchedChild> outcome;
+};
+struct ReportEvent {
+  ChildId init;
+  LauncherReport report;  // kind 0: the init is silent
+};
+using Event = std::variant<ExitEvent, LaunchEvent, ReportEvent>;
+
+// An array of NativeEvent, src/native.ts; null where the environment refuses, as one does that is
+// being terminated. Children that JavaScript did not get are ended then.
+napi_value EventsToJs(napi_env env, std::vector<Event>& events);
+
+// Nobody will ever know of this child.
+void AbandonEvent(const Event& event);
+
+}  // namespace sallyport

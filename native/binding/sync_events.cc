@@ -1,0 +1,112 @@
+// Binding of waiting without the event loop: events that are fetched, and poll(2).
+#include "binding/sync_events.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "binding/events_to_js.h"
+#include "binding/values.h"
+#include "core/unique_fd.h"
+
+namespace sallyport {
+
+namespace {
+
+// Keeps events until they are fetched, and makes a descriptor readable meanwhile.
+class SyncMailbox : public LaunchListener {
+ public:
+  explicit SyncMailbox(UniqueFd ready) : ready_(std::move(ready)) {}
+  ~SyncMailbox() override {
+    for (const Event& event : events_) AbandonEvent(event);
+  }
+
+  int ready() const { return ready_.get(); }
+
+  void ChildExited(ChildId id, const ExitStatus& status) override { Post(ExitEvent{id, status}); }
+  void LaunchFinished(JobId id, Result<LaunchedChild> outcome) override {
+    Post(LaunchEvent{id, std::move(outcome)});
+  }
+  void InitReported(ChildId init, const LauncherReport& report) override {
+    Post(ReportEvent{init, report});
+  }
+  void InitSilent(ChildId init) override { Post(ReportEvent{init, {}}); }
+
+  std::vector<Event> Take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    uint64_t count;
+    const ssize_t size = read(ready_.get(), &count, sizeof count);
+    static_cast<void>(size);
+    return std::exchange(events_, {});
+  }
+
+ private:
+  void Post(Event event) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    events_.push_back(std::move(event));
+    const uint64_t one = 1;
+    const ssize_t size = write(ready_.get(), &one, sizeof one);
+    static_cast<void>(size);
+  }
+
+  std::mutex mutex_;  // guards the field below
+  std::vector<Event> events_;
+  UniqueFd ready_;
+};
+
+using Held = std::shared_ptr<SyncMailbox>;
+
+const Held& ToMailbox(const Napi::Value& value) { return *value.As<Napi::External<Held>>().Data(); }
+
+// -> [handle, descriptor that is readable while events wait] | failure
+Napi::Value OpenSyncEvents(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  UniqueFd ready(MoveAboveStandard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
+  if (!ready.valid()) return FailureToJs(env, {"descriptor", errno, ""});
+  Held* const held = new Held(std::make_shared<SyncMailbox>(std::move(ready)));
+  Napi::Array result = Napi::Array::New(env, 2);
+  result.Set(0u, Napi::External<Held>::New(env, held, [](Napi::Env, Held* gone) { delete gone; }));
+  result.Set(1u, Napi::Number::New(env, (*held)->ready()));
+  return result;
+}
+
+// (handle) -> events
+Napi::Value TakeSyncEvents(const Napi::CallbackInfo& info) {
+  std::vector<Event> events = ToMailbox(info[0])->Take();
+  return Napi::Value(info.Env(), EventsToJs(info.Env(), events));
+}
+
+// (Int32Array of descriptors, Int32Array of poll(2) events, ms or -1) -> Int32Array of revents
+Napi::Value Poll(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Napi::Int32Array descriptors = info[0].As<Napi::Int32Array>();
+  const Napi::Int32Array events = info[1].As<Napi::Int32Array>();
+  std::vector<pollfd> entries(descriptors.ElementLength());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    entries[i] = {descriptors[i], static_cast<short>(events[i]), 0};
+  }
+  // EINTR: whoever asks looks at the clock and asks again.
+  poll(entries.data(), entries.size(), info[2].As<Napi::Number>().Int32Value());
+  Napi::Int32Array result = Napi::Int32Array::New(env, entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) result[i] = entries[i].revents;
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<LaunchListener> ToSyncListener(const Napi::Value& value) {
+  return value.IsExternal() ? ToMailbox(value) : nullptr;
+}
+
+void InitSyncEvents(Napi::Env env, Napi::Object exports) {
+  exports.Set("openSyncEvents", Napi::Function::New<OpenSyncEvents>(env, "openSyncEvents"));
+  exports.Set("takeSyncEvents", Napi::Function::New<TakeSyncEvents>(env, "takeSyncEvents"));
+  exports.Set("poll", Napi::Function::New<Poll>(env, "poll"));
+}
+
+}  // namespace sallyport
