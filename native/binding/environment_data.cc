@@ -1,11 +1,41 @@
 // What the addon keeps for one Node environment (the main thread, or a Worker).
 #include "binding/environment_data.h"
 
+#include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include "core/lane_pool.h"
 
 namespace sallyport {
+
+namespace {
+
+// The mailboxes of all environments that are there or have been, for the end of the process.
+class OpenMailboxes {
+ public:
+  void Add(const std::shared_ptr<EventMailbox>& mailbox) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    mailboxes_.push_back(mailbox);
+  }
+  std::vector<std::shared_ptr<EventMailbox>> All() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::shared_ptr<EventMailbox>> alive;
+    for (const std::weak_ptr<EventMailbox>& mailbox : mailboxes_) {
+      if (std::shared_ptr<EventMailbox> held = mailbox.lock()) alive.push_back(std::move(held));
+    }
+    return alive;
+  }
+
+ private:
+  std::mutex mutex_;  // guards the field below
+  std::vector<std::weak_ptr<EventMailbox>> mailboxes_;
+};
+
+// Never destroyed: native threads may outlive static destructors.
+OpenMailboxes& open_mailboxes = *new OpenMailboxes;
+
+}  // namespace
 
 void EventMailbox::ChildExited(ChildId id, const ExitStatus& status) {
   Post(ExitEvent{id, status});
@@ -52,6 +82,9 @@ void EventMailbox::Open(napi_env env, napi_value callback) {
     const std::lock_guard<std::mutex> lock(mutex_);
     notify_ = notify;
   }
+  open_mailboxes.Add(shared_from_this());
+  static std::once_flag at_exit;
+  std::call_once(at_exit, [] { std::atexit(AbandonAll); });
   // Hooks run last in, first out: this one runs before the function's own, so that no native thread
   // calls a function that is going away. It holds the mailbox by itself, since the order against
   // instance data is not promised.
@@ -65,10 +98,18 @@ void EventMailbox::CloseHook(void* held) {
 }
 
 void EventMailbox::Close() {
-  std::vector<Event> undelivered;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (notify_ != nullptr) napi_release_threadsafe_function(notify_, napi_tsfn_abort);
+  }
+  Abandon();
+}
+
+// The environment hears nothing more: what it never heard of is taken back or ended.
+void EventMailbox::Abandon() {
+  std::vector<Event> undelivered;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
     notify_ = nullptr;
     undelivered.swap(pending_);
   }
@@ -77,6 +118,15 @@ void EventMailbox::Close() {
   LanePool::Instance(false).CancelAll(this);
   // A run ends with the environment that started it.
   InitLinks::Instance().CloseAll(this);
+}
+
+// At exit(3): process.exit() in the main thread, and an uncaught exception, run no hooks of the
+// environment. Bounded, since an exec may hang on a dead mount.
+void EventMailbox::AbandonAll() {
+  constexpr std::chrono::milliseconds kPatience(500);
+  for (const std::shared_ptr<EventMailbox>& mailbox : open_mailboxes.All()) mailbox->Abandon();
+  LanePool::Instance(true).WaitForJobs(kPatience);
+  LanePool::Instance(false).WaitForJobs(kPatience);
 }
 
 void EventMailbox::KeepAlive(napi_env env, bool wanted) {

@@ -30,6 +30,8 @@ class EventMailbox : public LaunchListener, public std::enable_shared_from_this<
  private:
   void Post(Event event);
   void Close();
+  void Abandon();
+  static void AbandonAll();
   static void CloseHook(void* held);
   static void Deliver(napi_env env, napi_value callback, void* context, void* data);
 

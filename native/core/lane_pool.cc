@@ -145,6 +145,14 @@ void LanePool::CancelAll(const LaunchListener* listener) {
   }
 }
 
+bool LanePool::WaitForJobs(std::chrono::milliseconds limit) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return idle_.wait_for(lock, limit, [this] {
+    return std::none_of(workers_.begin(), workers_.end(),
+                        [](const auto& worker) { return worker->busy; });
+  });
+}
+
 LanePool::Worker* LanePool::TakeIdle() {
   for (const auto& worker : workers_) {
     if (worker->busy) continue;
@@ -205,7 +213,7 @@ void LanePool::Release(Worker* worker) {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (queue_.empty()) {
         worker->busy = false;
-        idle_.notify_one();
+        idle_.notify_all();
         return;
       }
       next = std::move(queue_.front());

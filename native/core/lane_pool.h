@@ -39,6 +39,9 @@ class LanePool {
   // The same for all launches of a listener that is going away, which hears nothing more.
   void CancelAll(const LaunchListener* listener);
 
+  // Waits until no submitted launch is under way. False: not within `limit`.
+  bool WaitForJobs(std::chrono::milliseconds limit);
+
   LanePool(const LanePool&) = delete;
   LanePool& operator=(const LanePool&) = delete;
 
