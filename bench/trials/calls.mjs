@@ -1,7 +1,7 @@
 // How long the call blocks its caller, and how long until the exit was seen.
 import { askEach, interleave, withDrivers } from '../interleave.mjs';
 import { median, quantile } from '../statistics.mjs';
-import { buildRows, describeTarget, microseconds, nameTarget, pool } from './rows.mjs';
+import { buildRows, describeTarget, microseconds, nameTarget, pool, WARM_UP } from './rows.mjs';
 
 export const title = 'time blocked in the call, and from spawn to exit seen';
 
@@ -11,7 +11,7 @@ export async function run({ drivers, targets, quick }) {
   return withDrivers(drivers, async (entries) => {
     const sections = [];
     for (const file of files) {
-      await askEach(entries, (driver) => driver.request('calls', file, batch));
+      await askEach(entries, (driver) => driver.request('calls', file, WARM_UP));
       const answers = await interleave(entries, rounds, (driver) =>
         driver.request('calls', file, batch),
       );

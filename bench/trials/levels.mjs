@@ -1,10 +1,7 @@
 // Time blocked in the call at several levels of a load that the parent carries, side by side.
 import { askEach, askTogether, interleave, withDrivers } from '../interleave.mjs';
 import { median } from '../statistics.mjs';
-import { microseconds, pool } from './rows.mjs';
-
-/** The first calls load and compile what the others find. */
-const WARM_UP = 25;
+import { microseconds, pool, WARM_UP } from './rows.mjs';
 
 /**
  * Each driver runs once per level, all in one interleaved run. `load(driver, level)` puts the
@@ -16,8 +13,10 @@ export async function runLevels(options) {
     levels.map((level) => ({ ...definition, level })),
   );
   return withDrivers(definitions, async (entries) => {
-    await askTogether(entries, (driver, { definition }) => load(driver, definition.level));
+    // Before the load is on, or a fork at 4 GiB would take minutes of it.
     await askEach(entries, (driver) => driver.request('calls', file, WARM_UP));
+    await askTogether(entries, (driver, { definition }) => load(driver, definition.level));
+    await askEach(entries, (driver) => driver.request('calls', file, 5));
     const answers = await interleave(entries, rounds, (driver) =>
       driver.request('calls', file, batch),
     );

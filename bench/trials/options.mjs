@@ -2,7 +2,7 @@
 import { askEach, interleave, withDrivers } from '../interleave.mjs';
 import { withOptions } from '../registry.mjs';
 import { median } from '../statistics.mjs';
-import { microseconds, pool } from './rows.mjs';
+import { microseconds, pool, WARM_UP } from './rows.mjs';
 
 export const title = 'time blocked in the call, by what is asked for';
 
@@ -13,6 +13,7 @@ const ASKED = {
   'eight descriptors': { pass: PASSED },
   "env: 'inherit'": { env: 'inherit' },
   'pipes and descriptors': { stdio: 'pipe', pass: PASSED },
+  "session: 'group'": { session: 'group' },
   'noNewPrivileges: false': { noNewPrivileges: false },
 };
 
@@ -25,7 +26,7 @@ export async function run({ drivers, targets, quick }) {
     Object.entries(ASKED).map(([asked, options]) => ({ ...withOptions(definition, options), asked })),
   );
   return withDrivers(definitions, async (entries) => {
-    await askEach(entries, (driver) => driver.request('calls', file, batch));
+    await askEach(entries, (driver) => driver.request('calls', file, WARM_UP));
     const answers = await interleave(entries, rounds, (driver) =>
       driver.request('calls', file, batch),
     );

@@ -16,6 +16,9 @@ export function pool(answers, key) {
   return answers.flatMap((answer) => answer[key] ?? []);
 }
 
+/** Calls before the first that counts: by then what runs often is compiled, in every runtime. */
+export const WARM_UP = 400;
+
 /** The short name of a program that is started, as section ids have it. */
 export const nameTarget = (file) => (file === '/bin/true' ? 'true' : 'freestanding');
 

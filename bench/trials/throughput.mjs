@@ -1,7 +1,7 @@
 // Children started and seen to exit in a second, with 1, 8 and 64 of them in flight.
 import { askEach, interleave, withDrivers } from '../interleave.mjs';
 import { median } from '../statistics.mjs';
-import { buildRows, describeTarget, nameTarget, pool } from './rows.mjs';
+import { buildRows, describeTarget, nameTarget, pool, WARM_UP } from './rows.mjs';
 
 export const title = 'children a second with 1, 8 and 64 in flight';
 
@@ -14,7 +14,7 @@ export async function run({ drivers, targets, quick }) {
     const sections = [];
     for (const file of files) {
       const rates = new Map(entries.map((entry) => [entry, {}]));
-      await askEach(entries, (driver) => driver.request('throughput', file, 8, 32));
+      await askEach(entries, (driver) => driver.request('throughput', file, 8, WARM_UP));
       for (const level of LEVELS) {
         const answers = await interleave(entries, rounds, (driver) =>
           driver.request('throughput', file, level, count),
