@@ -152,9 +152,10 @@ function integer(option: string, lowest: number, highest: number): (value: unkno
 
 function takeLimits(value: unknown): NonNullable<LaunchAttributes['limits']> {
   const names = Object.keys(LIMITS) as LimitName[];
+  const own = takeOwn(value, 'limits', names);
   const limits: Partial<Record<LimitName, Readonly<Limit>>> = {};
-  for (const [name, limit] of Object.entries(takeOwn(value, 'limits', names))) {
-    limits[name as LimitName] = takeLimit(limit, `limits.${name}`);
+  for (const name of names) {
+    if (own[name] !== undefined) limits[name] = takeLimit(own[name], `limits.${name}`);
   }
   return Object.freeze(limits);
 }
@@ -214,9 +215,12 @@ function takeProcessors(value: unknown): readonly number[] {
       'must be an array of processor numbers',
     );
   }
-  return Object.freeze(
-    value.map((cpu: unknown, index) => integer(`cpuAffinity[${index}]`, 0, 8191)(cpu)),
-  );
+  return asSet(value.map((cpu: unknown, index) => integer(`cpuAffinity[${index}]`, 0, 8191)(cpu)));
+}
+
+/** Ascending and each once: the order in which somebody wrote them decides nothing. */
+function asSet(numbers: readonly number[]): readonly number[] {
+  return Object.freeze([...new Set(numbers)].sort((a, b) => a - b));
 }
 
 const HIGHEST_ID = 0xfffffffe; // (uid_t)-1 means "leave it" to setresuid(2)
@@ -252,9 +256,7 @@ function takeGroups(value: unknown): readonly number[] | 'init' {
       "must be an array of gids, or 'init'",
     );
   }
-  return Object.freeze(
-    value.map((gid: unknown, index) => integer(`groups[${index}]`, 0, HIGHEST_ID)(gid)),
-  );
+  return asSet(value.map((gid: unknown, index) => integer(`groups[${index}]`, 0, HIGHEST_ID)(gid)));
 }
 
 function takeDeathSignal(value: unknown): number {
