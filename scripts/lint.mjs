@@ -9,7 +9,10 @@ const packed = 'reports/package';
 
 function clangTidy() {
   const sources = readFileSync(path.join(root, 'native/core_sources.txt'), 'utf8');
-  return configure() && run('clang-tidy', ['--quiet', '-p', 'build-cmake', ...sources.trim().split('\n')]);
+  return (
+    configure() &&
+    run('clang-tidy', ['--quiet', '-p', 'build-cmake', ...sources.trim().split('\n')])
+  );
 }
 
 /** Packs once, so that publint and attw judge the file that would be published. */
@@ -25,14 +28,17 @@ const checks = [
   { name: 'eslint', check: () => runNode('node_modules/eslint/bin/eslint.js', '.') },
   { name: 'tsc', check: () => runNode('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json') },
   {
-    name: 'clang-format',
+    name: 'format',
     tools: ['clang-format'],
     check: () => runNode('scripts/format.mjs', '--check'),
   },
   { name: 'clang-tidy', tools: ['clang-tidy', 'cmake'], check: clangTidy },
   { name: 'build', check: () => runNode('scripts/build.mjs', 'typescript') },
   { name: 'pack', check: pack },
-  { name: 'publint', check: () => runNode('node_modules/publint/src/cli.js', tarball(), '--strict') },
+  {
+    name: 'publint',
+    check: () => runNode('node_modules/publint/src/cli.js', tarball(), '--strict'),
+  },
   {
     name: 'attw',
     check: () => runNode('node_modules/@arethetypeswrong/cli/dist/index.js', tarball()),
