@@ -88,19 +88,21 @@ Result<bool> LanePool::Submit(std::unique_ptr<LaunchJob> job) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (queue_.empty()) worker = TakeIdle();
-    if (worker == nullptr) {
+    if (worker != nullptr) {
+      worker->job = std::move(job);
+    } else {
       if (queue_.size() >= kLongestQueue) return SysError{"process", EAGAIN, "queue"};
       queue_.push_back(std::move(job));
       grow = MayGrow();
     }
   }
   if (worker != nullptr) {
-    if (!Start(worker, std::move(job))) Release(worker);
+    if (!Start(worker)) Release(worker);
     return true;
   }
   // On the reactor's thread: starting a lane takes longer than a launch may block its caller.
   if (grow) Reactor::Instance().Post([this] { FillLanes(); });
-  WatchQueue();
+  Watch();
   return true;
 }
 
@@ -114,35 +116,42 @@ bool LanePool::Cancel(JobId id) {
       queued = std::move(*found);
       queue_.erase(found);
     } else {
-      for (const auto& worker : workers_) {
-        if (worker->job == nullptr || worker->job->id != id) continue;
-        worker->canceled = true;
-        KillStuckChild(worker->lane->thread_id());
-        return true;
-      }
-      return false;
+      const auto worker = std::find_if(workers_.begin(), workers_.end(), [id](const auto& each) {
+        return each->job != nullptr && each->job->id == id;
+      });
+      if (worker == workers_.end()) return false;
+      (*worker)->canceled = true;
+      EndCanceled();
     }
   }
-  queued->listener->LaunchFinished(id, Canceled());
+  if (queued != nullptr) {
+    queued->listener->LaunchFinished(id, Canceled());
+  } else {
+    Watch();
+  }
   return true;
 }
 
 void LanePool::CancelAll(const LaunchListener* listener) {
   std::deque<std::unique_ptr<LaunchJob>> dropped;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (auto it = queue_.begin(); it != queue_.end();) {
-    if ((*it)->listener.get() == listener) {
-      dropped.push_back(std::move(*it));
-      it = queue_.erase(it);
-    } else {
-      ++it;
+  bool under_way = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto it = queue_.begin(); it != queue_.end();) {
+      if ((*it)->listener.get() == listener) {
+        dropped.push_back(std::move(*it));
+        it = queue_.erase(it);
+      } else {
+        ++it;
+      }
     }
+    for (const auto& worker : workers_) {
+      if (worker->job == nullptr || worker->job->listener.get() != listener) continue;
+      worker->canceled = true;
+    }
+    under_way = EndCanceled();
   }
-  for (const auto& worker : workers_) {
-    if (worker->job == nullptr || worker->job->listener.get() != listener) continue;
-    worker->canceled = true;
-    KillStuckChild(worker->lane->thread_id());
-  }
+  if (under_way) Watch();
 }
 
 bool LanePool::WaitForJobs(std::chrono::milliseconds limit) {
@@ -151,6 +160,16 @@ bool LanePool::WaitForJobs(std::chrono::milliseconds limit) {
     return std::none_of(workers_.begin(), workers_.end(),
                         [](const auto& worker) { return worker->busy; });
   });
+}
+
+bool LanePool::EndCanceled() {
+  bool any = false;
+  for (const auto& worker : workers_) {
+    if (worker->job == nullptr || !worker->canceled) continue;
+    KillStuckChild(worker->lane->thread_id());
+    any = true;
+  }
+  return any;
 }
 
 LanePool::Worker* LanePool::TakeIdle() {
@@ -207,46 +226,41 @@ Result<LanePool::Worker*> LanePool::Acquire() {
 }
 
 void LanePool::Release(Worker* worker) {
-  for (;;) {
-    std::unique_ptr<LaunchJob> next;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (queue_.empty()) {
-        worker->busy = false;
-        idle_.notify_all();
-        return;
-      }
-      next = std::move(queue_.front());
-      queue_.pop_front();
-      worker->since = Clock::now();
+  do {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    worker->canceled = false;
+    if (queue_.empty()) {
+      worker->busy = false;
+      idle_.notify_all();
+      return;
     }
-    if (Start(worker, std::move(next))) return;
-  }
+    // At once, so that Cancel() finds it in one place or the other.
+    worker->job = std::move(queue_.front());
+    queue_.pop_front();
+    worker->since = Clock::now();
+  } while (!Start(worker));
 }
 
-bool LanePool::Start(Worker* worker, std::unique_ptr<LaunchJob> job) {
-  const JobId id = job->id;
-  const std::shared_ptr<LaunchListener> listener = job->listener;
-  Result<bool> ready = OpenTable(*job);
+bool LanePool::Start(Worker* worker) {
+  // Only Finish() takes it away, once it is sent.
+  LaunchJob& job = *worker->job;
+  Result<bool> ready = OpenTable(job);
   if (ready.ok()) {
     // Once sent, the job belongs to Finish(), on another thread; these copies end here.
-    const std::vector<UniqueFd> held = std::move(job->held);
-    const std::vector<UniqueFd> theirs = std::move(job->theirs);
-    worker->call.done.store(0, std::memory_order_relaxed);
+    const std::vector<UniqueFd> held = std::move(job.held);
+    const std::vector<UniqueFd> theirs = std::move(job.theirs);
     worker->call.outcome.reset();
-    worker->call.request = &job->request;
+    worker->call.request = &job.request;
     worker->call.announce = true;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      worker->canceled = false;
-      worker->job = std::move(job);
-    }
     ready = worker->lane->Send(worker->call);
     if (ready.ok()) return true;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    job = std::move(worker->job);
   }
-  listener->LaunchFinished(id, ready.error());
+  std::unique_ptr<LaunchJob> refused;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    refused = std::move(worker->job);
+  }
+  refused->listener->LaunchFinished(refused->id, ready.error());
   return false;
 }
 
@@ -291,17 +305,19 @@ void LanePool::FillLanes() {
   }
 }
 
-void LanePool::WatchQueue() {
+void LanePool::Watch() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (watching_queue_) return;
-    watching_queue_ = true;
+    if (watching_) return;
+    watching_ = true;
   }
   Reactor::Instance().Tick([this] {
     FillLanes();
     const std::lock_guard<std::mutex> lock(mutex_);
-    watching_queue_ = !queue_.empty();
-    return watching_queue_;
+    // Again and again: a launch may have been taken back before its child existed.
+    const bool ending = EndCanceled();
+    watching_ = ending || !queue_.empty();
+    return watching_;
   });
 }
 

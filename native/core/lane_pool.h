@@ -62,14 +62,15 @@ class LanePool {
   Worker* TakeIdle();
   size_t CountStuck() const;
   bool MayGrow() const;
+  bool EndCanceled();  // kills what hangs; true: some of them are still under way
 
   Result<Worker*> AddWorker();  // busy
   Result<Worker*> Acquire();    // busy
   void Release(Worker* worker);
-  bool Start(Worker* worker, std::unique_ptr<LaunchJob> job);  // false: refused, and said so
+  bool Start(Worker* worker);  // its job; false: refused, and said so
   void Finish(Worker* worker);
   void FillLanes();
-  void WatchQueue();
+  void Watch();  // looks again, by a tick, while there is a queue or something to end
 
   const bool no_new_privileges_;
   std::mutex mutex_;  // guards the fields below
@@ -77,7 +78,7 @@ class LanePool {
   std::vector<std::unique_ptr<Worker>> workers_;
   size_t starting_ = 0;
   std::deque<std::unique_ptr<LaunchJob>> queue_;
-  bool watching_queue_ = false;
+  bool watching_ = false;
 };
 
 }  // namespace sallyport
