@@ -71,27 +71,31 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
     const { call, advice, path } = describeStep(failure);
     return fail(call, advice, path === '' ? {} : { stagePath: path });
   }
+  if (failure.stage === 'launcher' && failure.path === '') {
+    return fail('instruct the launcher', adviseLimit(errno), {});
+  }
   if (failure.stage !== 'exec' && failure.stage !== 'launcher') {
     return fail(failure.stage, adviseLimit(errno), {});
   }
 
+  // The launcher stood in the child's directory already and says itself what exec refused.
+  const isReported = plan.route.launcher && failure.stage === 'exec';
   const inferred = { stageSource: 'inferred' } as const;
-  if (errno === EAGAIN || errno === ENOMEM) {
-    return fail('clone', adviseLimit(errno), { ...inferred, stage: 'process' });
-  }
+  const known = { stageSource: isReported ? 'reported' : 'inferred', stage: 'exec' } as const;
   if (errno === E2BIG)
-    return fail('execve', biggestEntries(plan), { ...inferred, stagePath: plan.executable });
-  if (errno === ETXTBSY) {
+    return fail('execve', biggestEntries(plan), { ...known, stagePath: plan.executable });
+  if (errno === ETXTBSY && failure.stage === 'exec') {
     return fail('execve', 'somebody has it open for writing; tried again for 100 ms', {
-      ...inferred,
+      ...known,
       stagePath: plan.executable,
     });
   }
-
-  if (plan.route.launcher && failure.stage === 'exec') {
-    // The launcher stood in the child's directory already and says itself what exec refused.
+  if (isReported) {
     const [advice, details] = execAdvice(plan, errno);
-    return fail('execve', advice, { ...details, stage: 'exec', stageSource: 'reported' });
+    return fail('execve', advice, { ...details, ...known });
+  }
+  if (errno === EAGAIN || errno === ENOMEM) {
+    return fail('clone', adviseLimit(errno), { ...inferred, stage: 'process' });
   }
   const cwdErrno = native().probeDirectory(plan.cwd);
   if (cwdErrno === errno) {
@@ -116,7 +120,7 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
   if (failure.stage === 'launcher') {
     return fail('start the launcher', 'it belongs beside the addon: run `npm rebuild sallyport`', {
       ...inferred,
-      ...(failure.path === '' ? {} : { stagePath: failure.path }),
+      stagePath: failure.path,
     });
   }
   return fail('execve', ...execAdvice(plan, errno));
@@ -136,6 +140,7 @@ function execAdvice(
   errno: number,
 ): [advice: string, details: Partial<ErrorDetails>] {
   const here = { stageSource: 'inferred', stagePath: plan.executable } as const;
+  if (errno === EAGAIN || errno === ENOMEM) return [adviseLimit(errno), here];
   const probed = native().probeExecutable(plan.executable);
   if (probed === EISDIR) return ['it is a directory', here];
   if (probed !== 0) return ['it was there when it was looked up', here];
