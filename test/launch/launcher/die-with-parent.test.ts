@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { launch, spawn, type SpawnOptions } from '../../../src/index.js';
-import { fixture, makeScratch, publicFixture, root } from '../../support/fixtures.js';
+import { makeScratch, publicFixture, root } from '../../support/fixtures.js';
+import { holdExecutable } from '../../support/lease.js';
 import { inNode } from '../../support/node-script.js';
 import { copyPackage, launcherOf } from '../../support/package-copy.js';
 import { hasEnded, listChildren, waitFor } from '../../support/processes.js';
@@ -123,11 +124,7 @@ describe('when the parent is killed', () => {
   ])('before the launcher could ask for it: %s', async (_, options, runs) => {
     const copy = copyPackage();
     const ran = path.join(makeScratch(), 'ran');
-    const lease = spawnProcess(fixture('lease'), [launcherOf(copy)], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const said = createInterface(lease.stdout)[Symbol.asyncIterator]();
-    expect((await said.next()).value).toBe('held');
+    const lease = await holdExecutable(launcherOf(copy));
     const parent = startParent({
       package: copy,
       call: 'launch',
@@ -135,11 +132,11 @@ describe('when the parent is killed', () => {
       args: ['-c', ': > "$0"', ran],
       options: { stdio: 'null', ...options },
     });
-    expect((await said.next()).value).toBe('waited');
+    await lease.waitedFor();
     const [hanging, ...others] = listChildren(parent.pid);
     expect(others).toEqual([]);
     await kill(parent);
-    lease.stdin.end();
+    await lease.letGo();
     await waitFor('the end of the launcher', () => hasEnded(hanging!.pid));
     expect(existsSync(ran)).toBe(runs);
   });

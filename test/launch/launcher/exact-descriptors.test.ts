@@ -1,12 +1,11 @@
 // Through the launcher too a program holds what the plan names; the launcher's own two never reach it.
-import { spawn as spawnProcess } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 
 import { launch } from '../../../src/index.js';
 import { fixture, makeScratch } from '../../support/fixtures.js';
+import { holdExecutable } from '../../support/lease.js';
 import { inNode, type ScriptOptions } from '../../support/node-script.js';
 import { listChildren, listDescriptors } from '../../support/processes.js';
 
@@ -131,11 +130,9 @@ describe('a program started through the launcher holds exactly what is named', (
 it('the launcher on its way to the program: its status is the only one more, and close-on-exec', async () => {
   const program = path.join(makeScratch(), 'held');
   copyFileSync(fixture('exact_fds'), program);
-  const lease = spawnProcess(fixture('lease'), [program], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const said = createInterface(lease.stdout)[Symbol.asyncIterator]();
-  expect((await said.next()).value).toBe('held');
+  const lease = await holdExecutable(program);
   const launching = launch(program, ['0', '1', '2', '4'], { pass: [{ fd: 0, as: 4 }], umask: 0o22 });
-  expect((await said.next()).value).toBe('waited');
+  await lease.waitedFor();
   const hanging = listChildren().find(({ pid }) => pid !== lease.pid);
   const descriptors = listDescriptors(hanging!.pid).map((fd) => {
     const flags = /^flags:\s+(\d+)/m.exec(
@@ -143,7 +140,7 @@ it('the launcher on its way to the program: its status is the only one more, and
     )?.[1];
     return [fd, (parseInt(flags!, 8) & 0o2000000) !== 0];
   });
-  lease.stdin.end();
+  await lease.letGo();
   // 3 was that of the instructions, 5 is that of the status.
   expect(descriptors).toEqual([
     [0, false],
