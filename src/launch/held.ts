@@ -68,8 +68,8 @@ function holdError(draft: Draft, errno: number, number: string): Error {
   const role = entry?.channel === 'inherit' ? `; stdio ${number} is 'inherit'` : '';
   const advice = errno === EBADF ? `it is not open in this process${role}` : adviseLimit(errno);
   return systemError(errno, 'fcntl', advice, {
-    syscall: `spawn ${draft.file}`,
-    path: draft.file,
+    syscall: `spawn ${draft.plan.file}`,
+    path: draft.plan.file,
     stage: 'descriptor',
     stagePath: number,
     stageSource: 'reported',

@@ -46,11 +46,10 @@ export function withRequest<T>(
 function encodeRequest(plan: LaunchPlan, held: HeldDescriptors, cgroup: string): NativeRequest {
   // Started by the calling thread at once, a child that keeps our directory has nothing to change.
   const keepsDirectory = plan.route.kind === 'direct' && plan.cwd === ownDirectory();
-  const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`);
-  // An init ends the program, and all that it left, when this process ends: that is more.
-  const { dieWithParent: _, ...withoutDeath } = plan.attributes;
-  const attributes = plan.route.init ? withoutDeath : plan.attributes;
-  const steps = plan.route.launcher ? orderSteps(attributes, process.pid) : NO_STEPS;
+  const environment = Object.keys(plan.environment).map(
+    (name) => `${name}=${plan.environment[name] ?? ''}`,
+  );
+  const steps = plan.route.launcher ? launcherSteps(plan) : NO_STEPS;
   return [
     plan.executable,
     encodeStrings(plan.argv),
@@ -60,7 +59,7 @@ function encodeRequest(plan: LaunchPlan, held: HeldDescriptors, cgroup: string):
     SESSION_MODES[plan.session],
     plan.foreground ?? -1,
     plan.route.launcher ? launcherPath() : '',
-    Float64Array.from(steps.numbers),
+    steps.numbers.length === 0 ? NO_NUMBERS : Float64Array.from(steps.numbers),
     plan.descriptors.some(({ channel }) => channel === 'listener'),
     steps.user,
     steps.group,
@@ -69,7 +68,15 @@ function encodeRequest(plan: LaunchPlan, held: HeldDescriptors, cgroup: string):
   ];
 }
 
+const NO_NUMBERS = new Float64Array(0);
 const NO_STEPS: LauncherSteps = { numbers: [], user: '', group: '' };
+
+function launcherSteps({ attributes, route }: LaunchPlan): LauncherSteps {
+  if (!route.init) return orderSteps(attributes, process.pid);
+  // An init ends the program, and all that it left, when this process ends: that is more.
+  const { dieWithParent: _, ...others } = attributes;
+  return orderSteps(others, process.pid);
+}
 
 function encodeStrings(strings: readonly string[]): string {
   return strings.length === 0 ? '' : `${strings.join('\0')}\0`;

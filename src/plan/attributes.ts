@@ -96,12 +96,15 @@ export interface LaunchAttributes {
 
 type Raw = { readonly [name in (typeof ATTRIBUTE_NAMES)[number]]?: unknown };
 
+const NONE: LaunchAttributes = Object.freeze({});
+
 /** @throws {SallyportTypeError} */
 export function resolveAttributes(
   raw: Raw,
   session: string,
   table: readonly TableEntry[],
 ): LaunchAttributes {
+  if (!ATTRIBUTE_NAMES.some((name) => raw[name] !== undefined)) return NONE;
   return Object.freeze({
     ...optional('limits', raw.limits, takeLimits),
     ...optional('umask', raw.umask, integer('umask', 0, 0o777)),

@@ -131,11 +131,10 @@ export function takeListeners(value: unknown): readonly Listener[] {
   });
 }
 
-function noSocket(fd: number | null, object: DescriptorObject | null): Error {
-  const found = object === null ? 'unknown' : phraseObject(object);
+function noSocket(fd: number, object: DescriptorObject): Error {
   return refused(
     'ERR_SALLYPORT_UNEXPECTED_OBJECT',
-    `descriptor ${fd ?? ''} is ${found}: a listener must be a socket`,
+    `descriptor ${fd} is ${phraseObject(object)}: a listener must be a socket`,
     { stage: 'descriptor', stagePath: String(fd), stageSource: 'reported' },
   );
 }
@@ -186,15 +185,28 @@ export function resolveTable(
   table: readonly TableEntry[],
   describe: (source: number) => DescriptorObject,
 ): readonly DescriptorPlan[] {
-  return Object.freeze(
-    table.map(({ target, channel, source, expect }) => {
-      const object = source === null ? null : describe(source);
-      if (channel === 'listener' && object?.socket === undefined) throw noSocket(source, object);
-      if (expect !== null && object !== null && source !== null)
-        requireExpected(source, object, expect);
-      return Object.freeze({ target, channel, source, object });
-    }),
-  );
+  return Object.freeze(table.map((entry) => resolveEntry(entry, describe)));
+}
+
+function resolveEntry(
+  { target, channel, source, expect }: TableEntry,
+  describe: (source: number) => DescriptorObject,
+): DescriptorPlan {
+  if (source === null) {
+    return (channel === 'null' ? NULL_CHANNELS : PIPE_CHANNELS)[target] as DescriptorPlan;
+  }
+  const object = describe(source);
+  if (channel === 'listener' && object.socket === undefined) throw noSocket(source, object);
+  if (expect !== null) requireExpected(source, object, expect);
+  return Object.freeze({ target, channel, source, object });
+}
+
+// The same for every launch, which is on its way while its caller waits.
+const NULL_CHANNELS = [0, 1, 2].map((target) => sourceless(target, 'null'));
+const PIPE_CHANNELS = [0, 1, 2].map((target) => sourceless(target, 'pipe'));
+
+function sourceless(target: number, channel: 'null' | 'pipe'): DescriptorPlan {
+  return Object.freeze({ target, channel, source: null, object: null });
 }
 
 /** @throws {SallyportTypeError | SallyportError} unless it is a number of the child's table */

@@ -36,7 +36,11 @@ export function joinPath(directory: string, name: string): string {
   return tidyPath(`${directory}/${name}`);
 }
 
+/** `//`, `/./`, or a `/` at the end. */
+const UNTIDY = /\/\.?(\/|$)/;
+
 function tidyPath(path: string): string {
+  if (path === '/' || !UNTIDY.test(path)) return path;
   return path.split('/').includes('..') ? path : resolve(path);
 }
 

@@ -35,9 +35,7 @@ export class Environment {
  * @throws {SallyportTypeError} `ERR_SALLYPORT_INVALID_ENVIRONMENT` for malformed names and values
  */
 export function createEnvironment(request: EnvironmentRequest = {}): Environment {
-  const variables = emptyRecord();
-  variables.PATH = DEFAULT_PATH;
-  for (const name of PASSED_THROUGH) copyOwn(name, variables);
+  const variables = defaultVariables();
   const { allow, set } = takeOwn(request, 'createEnvironment', ['allow', 'set']);
   if (allow !== undefined && !Array.isArray(allow)) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'allow', 'must be an array of names');
@@ -49,6 +47,13 @@ export function createEnvironment(request: EnvironmentRequest = {}): Environment
   return new Environment(Object.freeze(variables));
 }
 
+function defaultVariables(): Record<string, string> {
+  const variables = emptyRecord();
+  variables.PATH = DEFAULT_PATH;
+  for (const name of PASSED_THROUGH) copyOwn(name, variables);
+  return variables;
+}
+
 export interface ResolvedEnvironment {
   readonly variables: Variables;
   readonly source: 'default' | 'explicit' | 'inherit';
@@ -56,7 +61,7 @@ export interface ResolvedEnvironment {
 
 export function resolveEnvironment(env: unknown): ResolvedEnvironment {
   if (env === undefined || env === null) {
-    return { variables: createEnvironment().variables, source: 'default' };
+    return { variables: Object.freeze(defaultVariables()), source: 'default' };
   }
   if (env === 'inherit') {
     return { variables: Object.freeze(takeVariables(process.env, 'env')), source: 'inherit' };
@@ -131,8 +136,9 @@ function malformed(position: string, message: string): Error {
 }
 
 function copyOwn(name: string, variables: Record<string, string>): void {
-  const value = Object.hasOwn(process.env, name) ? process.env[name] : undefined;
-  if (value !== undefined) variables[name] = value;
+  const value = process.env[name];
+  // Own: a polluted Object.prototype shines through process.env as well.
+  if (value !== undefined && Object.hasOwn(process.env, name)) variables[name] = value;
 }
 
 // Without a prototype, a variable called `__proto__` is one like any other.

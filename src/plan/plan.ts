@@ -49,9 +49,10 @@ export interface LaunchPlan {
 }
 
 /** A plan that lacks the objects behind its descriptors, and its route. */
-export interface Draft extends Omit<LaunchPlan, 'descriptors' | 'route'> {
+export interface Draft {
   readonly call: Call;
   readonly table: readonly TableEntry[];
+  readonly plan: Omit<LaunchPlan, 'descriptors' | 'route'>;
 }
 
 /** Opens nothing. @throws {SallyportTypeError | SallyportError} */
@@ -74,8 +75,7 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
   const noNewPrivileges = takeFlag(options.noNewPrivileges, 'noNewPrivileges', true);
   const attributes = resolveAttributes(options, session, table);
   const cwd = resolveCwd(options.cwd, name);
-  return {
-    call,
+  const plan = {
     version: 1,
     file: name,
     executable: resolveExecutable(name, cwd, environment.variables),
@@ -83,12 +83,12 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
     environment: environment.variables,
     environmentSource: environment.source,
     cwd,
-    table,
     session,
     foreground,
     noNewPrivileges,
     attributes,
-  };
+  } as const;
+  return { call, table, plan };
 }
 
 /**
@@ -101,14 +101,15 @@ export function finishPlan(
   draft: Draft,
   describe: (source: number) => DescriptorObject,
 ): LaunchPlan {
-  const { call, table, ...rest } = draft;
+  const { call, table, plan } = draft;
   const descriptors = resolveTable(table, describe);
-  const route = chooseRoute(call, rest.noNewPrivileges, launcherReasons(draft), rest.file);
-  return Object.freeze({ ...rest, descriptors, route });
+  const route = chooseRoute(call, plan.noNewPrivileges, launcherReasons(draft), plan.file);
+  return Object.freeze({ ...plan, descriptors, route });
 }
 
 /** Why the launcher is needed, by the names of the options that it serves. */
-function launcherReasons({ attributes, table }: Draft): string[] {
-  const listens = table.some(({ channel }) => channel === 'listener');
-  return [...Object.keys(attributes), ...(listens ? ['listeners'] : [])];
+function launcherReasons({ plan, table }: Draft): string[] {
+  const reasons = Object.keys(plan.attributes);
+  if (table.some(({ channel }) => channel === 'listener')) reasons.push('listeners');
+  return reasons;
 }
