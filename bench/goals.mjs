@@ -16,11 +16,41 @@ const GOALS = [
   ...PROGRAMS.flatMap(([name, program]) => {
     const blocked = { section: `calls ${name}`, key: 'blockedP50', unit: 'µs', relation: AT_MOST };
     return [
-      { what: `launch() blocks, ${program}`, ours: 'launch', peers: ['node'], limit: 0.05, ...blocked },
-      { what: `launch() blocks, ${program}`, ours: 'launch', peers: ['bun'], limit: 0.4, ...blocked },
-      { what: `spawn() blocks, ${program}`, ours: 'spawn', peers: ['node'], limit: 0.3, ...blocked },
-      { what: `spawn() direct blocks, ${program}`, ours: 'direct', peers: ['node'], limit: 0.15, ...blocked },
-      { what: `spawn() direct blocks, ${program}`, ours: 'direct', peers: ['bun'], limit: 1, ...blocked },
+      {
+        what: `launch() blocks, ${program}`,
+        ours: 'launch',
+        peers: ['node'],
+        limit: 0.05,
+        ...blocked,
+      },
+      {
+        what: `launch() blocks, ${program}`,
+        ours: 'launch',
+        peers: ['bun'],
+        limit: 0.4,
+        ...blocked,
+      },
+      {
+        what: `spawn() blocks, ${program}`,
+        ours: 'spawn',
+        peers: ['node'],
+        limit: 0.3,
+        ...blocked,
+      },
+      {
+        what: `spawn() direct blocks, ${program}`,
+        ours: 'direct',
+        peers: ['node'],
+        limit: 0.15,
+        ...blocked,
+      },
+      {
+        what: `spawn() direct blocks, ${program}`,
+        ours: 'direct',
+        peers: ['bun'],
+        limit: 1,
+        ...blocked,
+      },
     ];
   }),
   ...['launch', 'spawn', 'direct'].map((ours) => ({
@@ -127,7 +157,10 @@ const roundRatio = (value) => (value < 0.1 ? round(value, 3) : round(value, 2));
 function evaluate(sections, goal) {
   const { what, peers = [], unit, digits = 1, relation, limit } = goal;
   const of = peers.map((id) => PEER_NAMES[id]).join(' and ');
-  const bound = peers.length > 0 ? `${limit} × ${peers.length > 1 ? 'the best of ' : ''}${of}` : `${limit} ${unit ?? '×'}`;
+  const bound =
+    peers.length > 0
+      ? `${limit} × ${peers.length > 1 ? 'the best of ' : ''}${of}`
+      : `${limit} ${unit ?? '×'}`;
   const row = { what, target: `${relation} ${bound}` };
   const values = findValues(sections, goal);
   if (values === undefined) return { ...row, seen: 'not measured', met: '-' };

@@ -44,7 +44,13 @@ function sallyportDriver({ id, label, call, options = {}, ...rest }, dist) {
     label,
     family: 'javascript',
     own: true,
-    command: [process.execPath, ...V8_FLAGS, driver('sallyport.mjs'), call, JSON.stringify(options)],
+    command: [
+      process.execPath,
+      ...V8_FLAGS,
+      driver('sallyport.mjs'),
+      call,
+      JSON.stringify(options),
+    ],
     missing: existsSync(dist) ? undefined : 'npm run build',
     ...rest,
   };

@@ -42,9 +42,13 @@ const isPartial = positionals.length > 0 || flags.drivers !== undefined;
 const isRefused = unknown.length > 0 || (flags['write-docs'] && isPartial);
 if (flags.help || isRefused) {
   for (const name of unknown) console.error(`bench: no trial '${name}'`);
-  if (flags['write-docs'] && isPartial) console.error('bench: --write-docs takes all trials and drivers');
-  console.log('usage: npm run bench -- [--quick] [--drivers spawn,node,…] [--write-docs] [trial…]\n');
-  for (const [name, { title }] of Object.entries(TRIALS)) console.log(`  ${name.padEnd(12)}${title}`);
+  if (flags['write-docs'] && isPartial)
+    console.error('bench: --write-docs takes all trials and drivers');
+  console.log(
+    'usage: npm run bench -- [--quick] [--drivers spawn,node,…] [--write-docs] [trial…]\n',
+  );
+  for (const [name, { title }] of Object.entries(TRIALS))
+    console.log(`  ${name.padEnd(12)}${title}`);
   process.exit(isRefused ? 2 : 0);
 }
 

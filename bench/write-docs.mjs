@@ -46,7 +46,9 @@ function formatTime(microseconds) {
 }
 
 function tabulateGoals({ goals }) {
-  const rows = goals.map(({ what, target, seen, met }) => `| ${what} | ${target} | ${seen} | ${met} |`);
+  const rows = goals.map(
+    ({ what, target, seen, met }) => `| ${what} | ${target} | ${seen} | ${met} |`,
+  );
   return ['| what | target | seen | met |', '|---|---|---|---|', ...rows].join('\n');
 }
 

@@ -23,7 +23,12 @@ export async function runLevels(options) {
     const rows = drivers.map(({ id: driverId, label, subject = false }) => {
       const own = entries.filter(({ definition }) => definition.id === driverId);
       const version = own[0].driver?.version;
-      const row = { id: driverId, label: version ? `${label} ${version}` : label, subject, version };
+      const row = {
+        id: driverId,
+        label: version ? `${label} ${version}` : label,
+        subject,
+        version,
+      };
       const failure = own.map((entry) => entry.failure).find(Boolean);
       if (failure) return { ...row, failure };
       const values = {};

@@ -8,7 +8,7 @@ export const title = 'time blocked in the call, by what is asked for';
 
 const PASSED = Array.from({ length: 8 }, (_, index) => ({ fd: 0, as: 3 + index }));
 const ASKED = {
-  'nothing': {},
+  nothing: {},
   'three pipes': { stdio: 'pipe' },
   'eight descriptors': { pass: PASSED },
   "env: 'inherit'": { env: 'inherit' },
@@ -23,7 +23,10 @@ export async function run({ drivers, targets, quick }) {
   const own = drivers.filter((driver) => driver.own);
   if (own.length === 0) return [];
   const definitions = own.flatMap((definition) =>
-    Object.entries(ASKED).map(([asked, options]) => ({ ...withOptions(definition, options), asked })),
+    Object.entries(ASKED).map(([asked, options]) => ({
+      ...withOptions(definition, options),
+      asked,
+    })),
   );
   return withDrivers(definitions, async (entries) => {
     await askEach(entries, (driver) => driver.request('calls', file, WARM_UP));

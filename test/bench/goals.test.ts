@@ -31,12 +31,18 @@ describe('evaluateGoals', () => {
 
   it('measures throughput the other way round', () => {
     const rates = { id: 'throughput true', rows: [row('launch', { 8: 60 }), row('c', { 8: 100 })] };
-    expect(find([rates], 'launch() 8 in flight, /bin/true', '≥ 0.85 × C').met).toBe('no, 29 % short');
+    expect(find([rates], 'launch() 8 in flight, /bin/true', '≥ 0.85 × C').met).toBe(
+      'no, 29 % short',
+    );
   });
 
   it('takes the best of several peers', () => {
     const rows = [row('spawn', { read: 2 }), row('node', { read: 2 }), row('bun', { read: 4 })];
-    const seen = find([{ id: 'pipes', rows }], 'reading from a child', '≥ 1 × the best of Node and Bun');
+    const seen = find(
+      [{ id: 'pipes', rows }],
+      'reading from a child',
+      '≥ 1 × the best of Node and Bun',
+    );
     expect(seen.seen).toBe('0.50 × (2.00 of 4.00 GiB/s)');
   });
 

@@ -18,17 +18,21 @@ function typesOf(heading: string): string[] {
 
 const described = new Map<string, { heading: string; file: string; rows: string[] }>();
 for (const { file, heading, rows } of sections) {
-  for (const name of typesOf(heading)) described.set(name, { heading, file, rows: firstNames(rows) });
+  for (const name of typesOf(heading))
+    described.set(name, { heading, file, rows: firstNames(rows) });
 }
 
 describe('the documents', () => {
   it('list what the package exports', () => {
-    const exports = readDocument('docs/api.md').sections.find(({ heading }) => heading === 'Exports');
+    const exports = readDocument('docs/api.md').sections.find(
+      ({ heading }) => heading === 'Exports',
+    );
     expect(firstNames(exports?.rows ?? []).sort()).toEqual([...api.names].sort());
   });
 
   it('have the options that are taken at run time', () => {
-    const options = ['PlanOptions', 'SpawnOptions'].flatMap((name) => described.get(name)?.rows ?? []);
+    const sectionsOfOptions = ['PlanOptions', 'AttributeOptions', 'SpawnOptions'];
+    const options = sectionsOfOptions.flatMap((name) => described.get(name)?.rows ?? []);
     const all = Object.fromEntries(options.map((name) => [name, 1]));
     expect(takeOptions(all)).toEqual(all);
     expect(() => takeOptions({ none: 1 })).toThrow(`write one of ${options.join(', ')}`);
