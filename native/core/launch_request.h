@@ -14,7 +14,10 @@ class StringList {
  public:
   StringList() { pointers_.push_back(nullptr); }
   // `block` holds the strings one after another, each followed by a NUL.
-  explicit StringList(std::string block) : block_(std::move(block)) { Index(); }
+  explicit StringList(std::string block) : block_(std::move(block)) {
+    if (!block_.empty() && block_.back() != '\0') block_.push_back('\0');
+    Index();
+  }
   StringList(StringList&& other) noexcept : block_(std::move(other.block_)) { Index(); }
   StringList& operator=(StringList&& other) noexcept {
     block_ = std::move(other.block_);
@@ -66,11 +69,13 @@ struct LaunchRequest {
   // order.
   std::string launcher;
   std::vector<LaunchStep> steps;
-  // The launcher stays as the init of all that the program leaves; it hears and tells by the control
-  // socket, a number in the child's table. `session` and `foreground_terminal` are the program's.
+  // The launcher stays as the init of all that the program leaves; it hears and tells by the
+  // control socket, a number in the child's table. `session` and `foreground_terminal` are the
+  // program's.
   bool init = false;
   int control = -1;
-  // Absolute path of a cgroup v2 that the program is to be born in; empty: ours. With a launcher only.
+  // Absolute path of a cgroup v2 that the program is to be born in; empty: ours. With a launcher
+  // only.
   std::string cgroup;
   bool announces_listeners = false;  // the child gets LISTEN_PID, which nobody knows before
 };
