@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/account_lookups.h"
 #include "core/lane_pool.h"
 
 namespace sallyport {
@@ -114,6 +115,7 @@ void EventMailbox::Abandon() {
     undelivered.swap(pending_);
   }
   for (const Event& event : undelivered) AbandonEvent(event);
+  AccountLookups::Instance().CancelAll(this);
   LanePool::Instance(true).CancelAll(this);
   LanePool::Instance(false).CancelAll(this);
   // A run ends with the environment that started it.

@@ -17,6 +17,7 @@
 #include "binding/environment_data.h"
 #include "binding/sync_events.h"
 #include "binding/values.h"
+#include "core/account_lookups.h"
 #include "core/accounts.h"
 #include "core/lane_pool.h"
 #include "core/launch_job.h"
@@ -24,7 +25,6 @@
 #include "core/posix_spawner.h"
 #include "core/reaper.h"
 #include "core/spawn_in_table.h"
-#include "core/thread.h"
 
 namespace sallyport {
 
@@ -112,23 +112,6 @@ Napi::Value Spawn(const Napi::CallbackInfo& info) {
   return Napi::Value(info.Env(), result);
 }
 
-// The databases may be far away: whoever names a user or group waits for a thread of its own.
-Result<bool> SubmitWithAccounts(std::unique_ptr<LaunchJob> job, bool no_new_privileges) {
-  LanePool& pool = LanePool::Instance(no_new_privileges);
-  if (job->accounts.user.empty() && job->accounts.group.empty()) return pool.Submit(std::move(job));
-  const std::shared_ptr<LaunchJob> shared = std::move(job);
-  const bool started = StartThread("sallyport-names", [&pool, shared] {
-    auto own = std::make_unique<LaunchJob>(std::move(*shared));
-    const JobId id = own->id;
-    const std::shared_ptr<LaunchListener> listener = own->listener;
-    Result<bool> result = LookUpAccounts(own->accounts, &own->request.steps);
-    if (result.ok()) result = pool.Submit(std::move(own));
-    if (!result.ok()) listener->LaunchFinished(id, result.error());
-  });
-  if (!started) return SysError{"process", EAGAIN, ""};
-  return true;
-}
-
 // (…, no_new_privs, handle?) -> job | failure. The callback of onEvents hears the outcome, or
 // whoever fetches from the handle of openSyncEvents().
 Napi::Value Launch(const Napi::CallbackInfo& info) {
@@ -139,7 +122,8 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
   if (info.Length() > 15) job->listener = ToSyncListener(info[15]);
   job->id = id;
   const bool no_new_privileges = info[14].As<Napi::Boolean>().Value();
-  const Result<bool> submitted = SubmitWithAccounts(std::move(job), no_new_privileges);
+  const Result<bool> submitted =
+      AccountLookups::Instance().Submit(std::move(job), LanePool::Instance(no_new_privileges));
   if (!submitted.ok()) return FailureToJs(info.Env(), submitted.error());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }
@@ -147,6 +131,7 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
 // (job): the outcome is ECANCELED then, or already on its way.
 void CancelLaunch(const Napi::CallbackInfo& info) {
   const JobId id = static_cast<JobId>(info[0].As<Napi::Number>().Int64Value());
+  if (AccountLookups::Instance().Cancel(id)) return;
   if (!LanePool::Instance(true).Cancel(id)) LanePool::Instance(false).Cancel(id);
 }
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "launcher/instructions.h"
@@ -85,6 +87,8 @@ std::vector<gid_t> GroupsOf(const User& user) {
 }  // namespace
 
 Result<bool> LookUpAccounts(const AccountNames& names, std::vector<LaunchStep>* steps) {
+  // Asked once: all steps are to be about the same answer, and each may take long.
+  std::optional<User> user;
   for (LaunchStep& step : *steps) {
     if (std::find(step.arguments.begin(), step.arguments.end(), kLookUp) == step.arguments.end()) {
       continue;
@@ -96,12 +100,15 @@ Result<bool> LookUpAccounts(const AccountNames& names, std::vector<LaunchStep>* 
       continue;
     }
     if (step.code != STEP_USER && step.code != STEP_GROUP && step.code != STEP_GROUPS) continue;
-    const Result<User> user = FindUser(names.user);
-    if (!user.ok()) return user.error();
-    if (step.code == STEP_USER) step.arguments = {user.value().uid};
-    if (step.code == STEP_GROUP) step.arguments = {user.value().gid};
+    if (!user.has_value()) {
+      Result<User> found = FindUser(names.user);
+      if (!found.ok()) return found.error();
+      user = std::move(found.value());
+    }
+    if (step.code == STEP_USER) step.arguments = {user->uid};
+    if (step.code == STEP_GROUP) step.arguments = {user->gid};
     if (step.code == STEP_GROUPS) {
-      const std::vector<gid_t> groups = GroupsOf(user.value());
+      const std::vector<gid_t> groups = GroupsOf(*user);
       step.arguments.assign(groups.begin(), groups.end());
     }
   }

@@ -38,6 +38,13 @@ function countThreads(pid = 'self') {
   return numbers(`/proc/${pid}/task`).length;
 }
 
+// The name of each thread.
+function listThreads(pid = 'self') {
+  return numbers(`/proc/${pid}/task`).flatMap((thread) =>
+    unlessGone(() => [fs.readFileSync(`/proc/${pid}/task/${thread}/comm`, 'latin1').trim()], []),
+  );
+}
+
 // The name stands in brackets and may itself hold blanks and brackets: read from the last one.
 function readStat(pid) {
   const text = unlessGone(() => fs.readFileSync(`/proc/${pid}/stat`, 'latin1'), undefined);
@@ -99,6 +106,7 @@ module.exports = {
   isGone,
   listChildren,
   listDescriptors,
+  listThreads,
   listZombies,
   readAll,
   readEnvironment,

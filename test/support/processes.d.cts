@@ -19,6 +19,8 @@ export function listDescriptors(pid?: Pid, thread?: number): number[];
 /** One count for each thread. */
 export function countDescriptors(pid?: Pid): number[];
 export function countThreads(pid?: Pid): number;
+/** The name of each thread. */
+export function listThreads(pid?: Pid): string[];
 export function readStat(pid: number): ProcessStat | undefined;
 export function listChildren(pid?: number): Array<{ pid: number } & ProcessStat>;
 export function listZombies(pid?: number): Array<{ pid: number } & ProcessStat>;
