@@ -29,6 +29,17 @@ constexpr size_t kLongestQueue = 16384;
 
 SysError Canceled() { return {"process", ECANCELED, ""}; }
 
+// The reactor could not be started or take another descriptor; errno says why.
+SysError NoReactor() { return {errno == EAGAIN ? "process" : "descriptor", errno, ""}; }
+
+// Whoever hears of a failure finds nothing of it left open.
+void TellFailure(std::unique_ptr<LaunchJob> job, const SysError& error) {
+  const JobId id = job->id;
+  const std::shared_ptr<LaunchListener> listener = job->listener;
+  job.reset();
+  listener->LaunchFinished(id, error);
+}
+
 // Hears of the end of a child that nobody wants.
 class Unheard : public ExitListener {
  public:
@@ -82,7 +93,7 @@ Result<LaunchedChild> LanePool::Run(LaunchJob& job) {
 }
 
 Result<bool> LanePool::Submit(std::unique_ptr<LaunchJob> job) {
-  if (!Reactor::Instance().Run()) return SysError{"process", errno, ""};
+  if (!Reactor::Instance().Run()) return NoReactor();
   Worker* worker = nullptr;
   bool grow = false;
   {
@@ -125,7 +136,7 @@ bool LanePool::Cancel(JobId id) {
     }
   }
   if (queued != nullptr) {
-    queued->listener->LaunchFinished(id, Canceled());
+    TellFailure(std::move(queued), Canceled());
   } else {
     Watch();
   }
@@ -205,7 +216,7 @@ Result<LanePool::Worker*> LanePool::AddWorker() {
   const Reactor::Token token = Reactor::Instance().Add(added->lane->control(), [this, added] {
     for (int finished = added->lane->TakeAnnouncements(); finished > 0; --finished) Finish(added);
   });
-  if (token == 0) return SysError{"process", errno, ""};
+  if (token == 0) return NoReactor();
   const std::lock_guard<std::mutex> lock(mutex_);
   workers_.push_back(std::move(worker));
   return added;
@@ -260,7 +271,7 @@ bool LanePool::Start(Worker* worker) {
     const std::lock_guard<std::mutex> lock(mutex_);
     refused = std::move(worker->job);
   }
-  refused->listener->LaunchFinished(refused->id, ready.error());
+  TellFailure(std::move(refused), ready.error());
   return false;
 }
 
@@ -276,11 +287,11 @@ void LanePool::Finish(Worker* worker) {
   const Result<pid_t>& outcome = *worker->call.outcome;
   if (canceled) {
     if (outcome.ok()) Discard(outcome.value());
-    job->listener->LaunchFinished(job->id, Canceled());
-  } else if (outcome.ok()) {
-    job->listener->LaunchFinished(job->id, WatchLaunched(*job, outcome.value()));
+    TellFailure(std::move(job), Canceled());
+  } else if (!outcome.ok()) {
+    TellFailure(std::move(job), outcome.error());
   } else {
-    job->listener->LaunchFinished(job->id, outcome.error());
+    job->listener->LaunchFinished(job->id, WatchLaunched(*job, outcome.value()));
   }
   Release(worker);
 }
@@ -299,7 +310,7 @@ void LanePool::FillLanes() {
       --starting_;
       if (!worker.ok() && workers_.empty()) hopeless.swap(queue_);
     }
-    for (const auto& job : hopeless) job->listener->LaunchFinished(job->id, worker.error());
+    for (auto& job : hopeless) TellFailure(std::move(job), worker.error());
     if (!worker.ok()) return;
     Release(worker.value());
   }

@@ -2,8 +2,9 @@
 // Looks at the spawner lanes of the process that calls, through /proc.
 
 const fs = require('node:fs');
+const os = require('node:os');
 
-const { listDescriptors } = require('./processes.cjs');
+const { listDescriptors, waitFor } = require('./processes.cjs');
 
 const threads = () => fs.readdirSync('/proc/self/task').map(Number);
 
@@ -29,4 +30,29 @@ function readThreadStatus(name) {
   });
 }
 
-module.exports = { listLanes, readThreadStatus };
+// Launches until all the lanes are there that a process usually has, and idle: none of them is
+// about to be started while somebody counts. `options` as of launch.
+async function startLanes(launch, program, options = { stdio: 'null' }) {
+  const usual = Math.min(Math.max(os.availableParallelism(), 2), 8);
+  const runMany = async () => {
+    const children = await Promise.all(
+      Array.from({ length: 50 }, () => launch(program, [], options)),
+    );
+    await Promise.all(
+      children.map(async (child) => {
+        for (const stream of child.stdio) stream?.destroy();
+        await child.exited;
+      }),
+    );
+    await waitFor('the streams', () =>
+      children.every(({ stdio }) => stdio.every((stream) => stream?.closed ?? true)),
+    );
+  };
+  await waitFor('the lanes', async () => {
+    await runMany();
+    return listLanes().length >= usual;
+  });
+  await runMany();
+}
+
+module.exports = { listLanes, readThreadStatus, startLanes };

@@ -1,4 +1,5 @@
 // What lanes.cjs gives.
+import type { launch, SpawnOptions } from '../../src/index.js';
 
 export interface LaneLook {
   thread: number;
@@ -9,3 +10,9 @@ export interface LaneLook {
 export function listLanes(): LaneLook[];
 /** Name of each thread, and one line of its /proc status. */
 export function readThreadStatus(name: string): Array<[thread: string, value: string | undefined]>;
+/** Launches until there are as many lanes as a process usually has. */
+export function startLanes(
+  start: typeof launch,
+  program: string,
+  options?: SpawnOptions,
+): Promise<void>;

@@ -14,6 +14,7 @@ const PARTS = [
   'test/fixtures/parent.cjs',
   'test/fixtures/build',
   'test/support/processes.cjs',
+  'test/support/lanes.cjs',
 ];
 
 /** Of a copy's own, the launcher. */
