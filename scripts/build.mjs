@@ -6,7 +6,7 @@ import path from 'node:path';
 import { environment } from './node-headers.js';
 import { root, run, runNode } from './tools.mjs';
 
-function buildTypeScript(ifPossible) {
+async function buildTypeScript(ifPossible) {
   const tsc = 'node_modules/typescript/bin/tsc';
   if (!existsSync(path.join(root, tsc))) {
     if (ifPossible) return true;
@@ -14,20 +14,21 @@ function buildTypeScript(ifPossible) {
     return false;
   }
   if (!runNode(tsc, '-p', 'tsconfig.build.json')) return false;
-  removeStale();
+  const { bundle } = await import('./bundle.mjs');
+  removeStale(await bundle());
   // npm sets the mode of a bin only where the package is installed, not in a clone.
-  const command = path.join(root, 'dist/cli/main.js');
-  if (existsSync(command)) chmodSync(command, 0o755);
+  chmodSync(path.join(root, 'dist/cli/main.js'), 0o755);
   return true;
 }
 
-/** tsc leaves the output of a source that was renamed, and it would be packed. */
-function removeStale() {
-  for (const name of readdirSync(path.join(root, 'dist'), { recursive: true })) {
-    const source = name.replace(/(\.d)?\.([cm]?)[jt]s$/, '.$2ts');
-    if (source !== name && !existsSync(path.join(root, 'src', source))) {
-      rmSync(path.join(root, 'dist', name));
-    }
+/** What an earlier build left would be packed: types of a source that is gone, a bundle by another name. */
+function removeStale(bundled) {
+  const dist = path.join(root, 'dist');
+  for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    const file = path.relative(dist, path.join(entry.parentPath, entry.name));
+    const source = path.join(root, 'src', file.replace(/\.d\.([cm]?)ts$/, '.$1ts'));
+    const isTypes = /\.d\.[cm]?ts$/.test(file) && existsSync(source);
+    if (entry.isFile() && !isTypes && !bundled.includes(file)) rmSync(path.join(dist, file));
   }
 }
 
@@ -45,5 +46,5 @@ for (const name of names.filter((name) => name !== '--if-possible')) {
     console.error(`build: unknown part '${name}'; write typescript or addon`);
     process.exit(1);
   }
-  if (!build()) process.exit(1);
+  if (!(await build())) process.exit(1);
 }
