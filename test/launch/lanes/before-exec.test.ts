@@ -100,41 +100,40 @@ needs('ptrace').describe('before its exec', () => {
   );
 
   needs('ptrace').it('when it calls execve, what survives is exactly the plan', async () => {
-    const seen = await inNode(
-      async ({ sallyport, storm, scratch, root, fixture, require }) => {
-        const { traceSelf } = require(
-          `${root}/test/support/tracing.cjs`,
-        ) as typeof import('../../support/tracing.cjs');
-        const kept = storm.openInheritable('/etc/passwd', 40);
-        const other = storm.openInheritable('/etc/hosts', 41);
-        const options: import('../../../src/index.js').SpawnOptions = {
-          stdio: ['null', 'pipe', other],
-          // A swap of numbers that the lane itself uses, and one twice.
-          pass: [
-            { fd: other, as: 3 },
-            { fd: kept, as: 4 },
-            { fd: kept, as: 9 },
-          ],
-        };
-        const tracer = await traceSelf(storm, scratch);
-        await tracer.seeExec(4);
-        for (const noNewPrivileges of [true, false]) {
-          const all = { ...options, noNewPrivileges };
-          await (await sallyport.launch(fixture('exit_fast'), [], all)).exited;
-          await sallyport.spawn(fixture('exit_fast'), [], all).exited;
-        }
-        await tracer.stop();
-        return tracer
-          .looks()
-          .filter(({ at }) => at === 'exec')
-          .map(({ descriptors }) =>
-            descriptors
-              .filter(({ closeOnExec }) => !closeOnExec)
-              .map(({ fd, link }) => `${String(fd)} ${link.replace(/:\[\d+\]$/, '')}`),
-          );
-      },
-      null,
-    );
+    const seen = await inNode(async ({ sallyport, storm, scratch, root, fixture, require }) => {
+      const { traceSelf } = require(
+        `${root}/test/support/tracing.cjs`,
+      ) as typeof import('../../support/tracing.cjs');
+      const kept = storm.openInheritable('/etc/passwd', 40);
+      const other = storm.openInheritable('/etc/hosts', 41);
+      const options: import('../../../src/index.js').SpawnOptions = {
+        stdio: ['null', 'pipe', other],
+        // A swap of numbers that the lane itself uses, and one twice.
+        pass: [
+          { fd: other, as: 3 },
+          { fd: kept, as: 4 },
+          { fd: kept, as: 9 },
+        ],
+      };
+      const tracer = await traceSelf(storm, scratch);
+      await tracer.seeExec(4);
+      for (const noNewPrivileges of [true, false]) {
+        const all = { ...options, noNewPrivileges };
+        await (
+          await sallyport.launch(fixture('exit_fast'), [], all)
+        ).exited;
+        await sallyport.spawn(fixture('exit_fast'), [], all).exited;
+      }
+      await tracer.stop();
+      return tracer
+        .looks()
+        .filter(({ at }) => at === 'exec')
+        .map(({ descriptors }) =>
+          descriptors
+            .filter(({ closeOnExec }) => !closeOnExec)
+            .map(({ fd, link }) => `${String(fd)} ${link.replace(/:\[\d+\]$/, '')}`),
+        );
+    }, null);
     const exact = [
       '0 /dev/null',
       '1 pipe',

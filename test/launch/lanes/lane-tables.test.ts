@@ -11,7 +11,7 @@ it('are as they were after launches of every kind, and failures', async () => {
   const seen = await inNode(
     async ({ sallyport, storm, processes, scratch, root, fixture, require }) => {
       const fs = require('node:fs') as typeof import('node:fs');
-      const { listLanes } = require(
+      const { listLanes, startLanes } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../../support/lanes.cjs');
       type Options = import('../../../src/index.js').SpawnOptions;
@@ -35,8 +35,9 @@ it('are as they were after launches of every kind, and failures', async () => {
             how === 'launch'
               ? await sallyport.launch(file, [], options)
               : sallyport.spawn(file, [], options);
-          await child.exited;
-          child[Symbol.dispose]();
+          const closed = new Promise((resolve) => child.once('close', resolve));
+          for (const stream of child.stdio) stream?.destroy();
+          await closed;
           return 'ran';
         } catch (error) {
           return (error as { code: string }).code;
@@ -45,7 +46,12 @@ it('are as they were after launches of every kind, and failures', async () => {
       const outcomes = new Set<string>();
       // Our end of each lane's control socket apart: lanes come when they are needed.
       const count = () => processes.listDescriptors().length - listLanes().length;
-      let before = 0;
+      await startLanes(sallyport.launch, fixture('exit_fast'), { stdio: 'pipe' });
+      await startLanes(sallyport.launch, fixture('exit_fast'), {
+        stdio: 'null',
+        noNewPrivileges: false,
+      });
+      const before = count();
       for (let round = 0; round < 20; round++) {
         const runs: Array<Promise<string>> = [];
         for (const [file, options] of kinds) {
@@ -55,7 +61,6 @@ it('are as they were after launches of every kind, and failures', async () => {
           }
         }
         for (const outcome of await Promise.all(runs)) outcomes.add(outcome);
-        if (round === 0) before = count();
       }
       const tables = listLanes().map(({ descriptors }) =>
         descriptors.map(([fd, link]) => `${String(fd)} ${link.replace(/:\[\d+\]$/, '')}`).join(),
@@ -150,7 +155,10 @@ it('more descriptors than may be open: EMFILE, and the next child has exactly it
       if (named.stdout === null) throw new Error('no stdout');
       codes.push((await processes.readAll(named.stdout)).toString().trim());
     }
-    return { codes, tables: [...new Set(listLanes().map(({ descriptors }) => descriptors.length))] };
+    return {
+      codes,
+      tables: [...new Set(listLanes().map(({ descriptors }) => descriptors.length))],
+    };
   }, null);
   expect(seen.codes).toEqual(
     Array.from({ length: 6 }, () => ['EMFILE descriptor', 0, '/etc/passwd']).flat(),

@@ -80,7 +80,8 @@ describe('NoNewPrivs in /proc/<pid>/status', () => {
 
   it('goes down to every descendant', async () => {
     const seen = await inNode(async ({ sallyport, processes }) => {
-      const script = 'grep NoNewPrivs /proc/self/status; sh -c "(grep NoNewPrivs /proc/self/status)"';
+      const script =
+        'grep NoNewPrivs /proc/self/status; sh -c "(grep NoNewPrivs /proc/self/status)"';
       const read = async (noNewPrivileges: boolean) => {
         const child = await sallyport.launch('sh', ['-c', script], { noNewPrivileges });
         if (child.stdout === null) throw new Error('no stdout');
