@@ -226,6 +226,7 @@ function asSet(numbers: readonly number[]): readonly number[] {
   return Object.freeze([...new Set(numbers)].sort((a, b) => a - b));
 }
 
+const MOST_GROUPS = 65_536; // NGROUPS_MAX
 const HIGHEST_ID = 0xfffffffe; // (uid_t)-1 means "leave it" to setresuid(2)
 
 function takeIdentity(raw: Raw): Pick<LaunchAttributes, 'user' | 'group' | 'groups'> {
@@ -259,7 +260,11 @@ function takeGroups(value: unknown): readonly number[] | 'init' {
       "must be an array of gids, or 'init'",
     );
   }
-  return asSet(value.map((gid: unknown, index) => integer(`groups[${index}]`, 0, HIGHEST_ID)(gid)));
+  const gids = asSet(
+    value.map((gid: unknown, index) => integer(`groups[${index}]`, 0, HIGHEST_ID)(gid)),
+  );
+  if (gids.length <= MOST_GROUPS) return gids;
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'groups', `has more than ${MOST_GROUPS} entries`);
 }
 
 function takeDeathSignal(value: unknown): number {

@@ -40,8 +40,10 @@ export interface LauncherSteps {
  */
 export function orderSteps(attributes: LaunchAttributes, parent: number): LauncherSteps {
   const numbers: number[] = [];
-  const add = (code: number, ...values: number[]): void => {
-    numbers.push(code, values.length, ...values);
+  // One by one: a call with thousands of arguments is more than the stack takes.
+  const add = (code: number, values: readonly number[]): void => {
+    numbers.push(code, values.length);
+    for (const value of values) numbers.push(value);
   };
   const {
     limits = {},
@@ -54,19 +56,19 @@ export function orderSteps(attributes: LaunchAttributes, parent: number): Launch
   } = attributes;
   const { user, group, groups, dieWithParent } = attributes;
 
-  if (oomScoreAdjust !== undefined) add(STEP.oomScoreAdjust, oomScoreAdjust);
-  if (nice !== undefined) add(STEP.nice, nice);
-  if (ioPriority !== undefined) add(STEP.ioPriority, encodeIoPriority(ioPriority));
-  if (cpuAffinity !== undefined) add(STEP.cpuAffinity, ...cpuAffinity);
-  if (terminal !== undefined) add(STEP.terminal, terminal);
-  if (umask !== undefined) add(STEP.umask, umask);
+  if (oomScoreAdjust !== undefined) add(STEP.oomScoreAdjust, [oomScoreAdjust]);
+  if (nice !== undefined) add(STEP.nice, [nice]);
+  if (ioPriority !== undefined) add(STEP.ioPriority, [encodeIoPriority(ioPriority)]);
+  if (cpuAffinity !== undefined) add(STEP.cpuAffinity, cpuAffinity);
+  if (terminal !== undefined) add(STEP.terminal, [terminal]);
+  if (umask !== undefined) add(STEP.umask, [umask]);
   for (const [name, { soft, hard }] of Object.entries(limits)) {
-    add(STEP.limit, LIMITS[name as LimitName], encodeLimit(soft), encodeLimit(hard));
+    add(STEP.limit, [LIMITS[name as LimitName], encodeLimit(soft), encodeLimit(hard)]);
   }
-  if (groups !== undefined) add(STEP.groups, ...(groups === 'init' ? [LOOK_UP] : groups));
-  if (group !== undefined || user !== undefined) add(STEP.group, idOrLookUp(group));
-  if (user !== undefined) add(STEP.user, idOrLookUp(user));
-  if (dieWithParent !== undefined) add(STEP.dieWithParent, dieWithParent, parent);
+  if (groups !== undefined) add(STEP.groups, groups === 'init' ? [LOOK_UP] : groups);
+  if (group !== undefined || user !== undefined) add(STEP.group, [idOrLookUp(group)]);
+  if (user !== undefined) add(STEP.user, [idOrLookUp(user)]);
+  if (dieWithParent !== undefined) add(STEP.dieWithParent, [dieWithParent, parent]);
 
   const looksUpUser = typeof user === 'string' || groups === 'init' || group === undefined;
   return {

@@ -127,6 +127,12 @@ needs('root').describe('as root', () => {
     expect(numbers(Groups!)).toEqual([64_012]);
   });
 
+  it('as many groups as the kernel takes', async () => {
+    const groups = Array.from({ length: 65_536 }, (_, index) => index + 100);
+    const seen = await ask({ user: uid, group: gid, groups });
+    expect(seen.groups).toEqual(groups);
+  });
+
   it('we keep our ids, and so do all threads of ours', async () => {
     await ask({ user: uid, group: gid, groups: [] });
     await launch(witness, ['--quiet'], { stdio: 'null', user: 'nobody' });
