@@ -1,270 +1,153 @@
-// What the launcher is told: the layout of the block, and what the launcher makes of good and bad
-// ones.
+// The block that the launcher reads, read as the launcher does.
 #include "core/launcher_instructions.h"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
+#include <algorithm>
 #include <cstring>
-#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
-#include "core/posix_spawner.h"
-#include "core/unique_fd.h"
 #include "launcher/instructions.h"
 #include "support/requests.h"
 
 namespace sallyport {
 namespace {
 
-LauncherHeader HeaderOf(const std::string& block) {
+// Nothing is read outside of the block: AddressSanitizer would not see it within a string's room.
+class Reader {
+ public:
+  explicit Reader(const std::string& block) : block_(block.begin(), block.end()) {
+    REQUIRE(block_.size() >= sizeof header);
+    memcpy(&header, block_.data(), sizeof header);
+  }
+
+  uint64_t Word(size_t offset) const {
+    REQUIRE(offset + sizeof(uint64_t) <= block_.size());
+    uint64_t word;
+    memcpy(&word, block_.data() + offset, sizeof word);
+    return word;
+  }
+  std::string Text(size_t offset) const {
+    REQUIRE(offset < block_.size());
+    const size_t room = block_.size() - offset;
+    const size_t length = strnlen(block_.data() + offset, room);
+    REQUIRE(length < room);
+    return std::string(block_.data() + offset, length);
+  }
+  std::vector<std::string> Texts(size_t list) const {
+    CHECK(list % 8 == 0);
+    std::vector<std::string> texts;
+    for (size_t at = list; Word(at) != 0; at += 8) texts.push_back(Text(Word(at)));
+    return texts;
+  }
+  std::vector<LaunchStep> Steps() const {
+    std::vector<LaunchStep> steps;
+    for (uint32_t at = 0; at < header.step_words;) {
+      const uint64_t word = Word(sizeof header + 8 * at++);
+      LaunchStep step = {static_cast<uint32_t>(word), {}};
+      for (uint64_t i = 0; i < word >> 32; ++i) {
+        step.arguments.push_back(Word(sizeof header + 8 * at++));
+      }
+      steps.push_back(std::move(step));
+    }
+    return steps;
+  }
+  size_t size() const { return block_.size(); }
+
   LauncherHeader header;
-  memcpy(&header, block.data(), sizeof header);
-  return header;
-}
 
-uint64_t WordAt(const std::string& block, size_t offset) {
-  uint64_t word;
-  REQUIRE(offset % sizeof word == 0);
-  REQUIRE(offset + sizeof word <= block.size());
-  memcpy(&word, block.data() + offset, sizeof word);
-  return word;
-}
-
-std::vector<std::string> StringsAt(const std::string& block, size_t list) {
-  std::vector<std::string> strings;
-  for (size_t at = list; WordAt(block, at) != 0; at += sizeof(uint64_t)) {
-    REQUIRE(WordAt(block, at) < block.size());
-    strings.emplace_back(block.c_str() + WordAt(block, at));
-  }
-  return strings;
-}
-
-struct ReadStep {
-  uint32_t code;
-  std::vector<uint64_t> arguments;
+ private:
+  std::vector<char> block_;
 };
 
-std::vector<ReadStep> StepsOf(const std::string& block) {
-  std::vector<ReadStep> steps;
-  const size_t end = sizeof(LauncherHeader) + HeaderOf(block).step_words * sizeof(uint64_t);
-  for (size_t at = sizeof(LauncherHeader); at < end;) {
-    ReadStep step = {static_cast<uint32_t>(WordAt(block, at)), {}};
-    const uint64_t count = WordAt(block, at) >> 32;
-    for (uint64_t i = 1; i <= count; ++i) step.arguments.push_back(WordAt(block, at + i * 8));
-    at += (1 + count) * 8;
-    steps.push_back(std::move(step));
+std::vector<std::string> RandomTexts(std::mt19937* random) {
+  std::vector<std::string> texts((*random)() % 20);
+  for (std::string& text : texts) {
+    text.resize((*random)() % 40);
+    for (char& byte : text) byte = static_cast<char>(1 + (*random)() % 255);
   }
-  return steps;
-}
-
-LaunchRequest ShellWith(const std::string& script, const std::vector<LaunchStep>& steps) {
-  LaunchRequest request = Shell(script);
-  request.steps = steps;
-  return request;
-}
-
-// The launcher as it is started: the block on one number, its status on the other.
-struct Outcome {
-  std::optional<LauncherRefusal> refusal;
-  int exit_code;
-};
-
-UniqueFd BlockOf(const std::string& block) {
-  UniqueFd fd(memfd_create("test", MFD_CLOEXEC));
-  REQUIRE(write(fd.get(), block.data(), block.size()) == static_cast<ssize_t>(block.size()));
-  return fd;
-}
-
-// `arguments` after its name; 3 are the instructions, 4 is the status.
-Outcome RunLauncher(int instructions, const std::vector<std::string>& arguments = {"3", "4"}) {
-  int ends[2];
-  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
-  const UniqueFd ours(ends[0]);
-  UniqueFd theirs(ends[1]);
-  std::vector<std::string> command = {SALLYPORT_LAUNCHER};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  const LaunchRequest request = Request(command, {{instructions, 3}, {theirs.get(), 4}});
-  const Result<pid_t> pid =
-      PosixSpawn(request, OrderDescriptorSteps(request.descriptors, request.null_targets));
-  REQUIRE(pid.ok());
-  theirs.reset();
-  LauncherRefusal refusal;
-  const ssize_t size = read(ours.get(), &refusal, sizeof refusal);
-  int status = -1;
-  CHECK(waitpid(pid.value(), &status, 0) == pid.value());
-  Outcome outcome = {std::nullopt, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
-  if (size == static_cast<ssize_t>(sizeof refusal)) outcome.refusal = refusal;
-  return outcome;
-}
-
-Outcome RunBlock(const std::string& block) { return RunLauncher(BlockOf(block).get()); }
-
-void CheckRefused(const Outcome& outcome, uint32_t step, int errno_value) {
-  CHECK(outcome.exit_code == 127);
-  REQUIRE(outcome.refusal.has_value());
-  CHECK(outcome.refusal->step == step);
-  CHECK(outcome.refusal->errno_value == errno_value);
-}
-
-TEST_CASE("the block: header, steps, program") {
-  LaunchRequest request = Request({"/bin/program", "", "two words", "-x"});
-  request.environment = Strings({"A=1", "EMPTY=", "B=\n"});
-  request.steps = {{STEP_UMASK, {022}},
-                   {STEP_GROUPS, {}},
-                   {STEP_LIMIT, {7, UINT64_MAX, UINT64_MAX}},
-                   {STEP_NICE, {static_cast<uint64_t>(-20)}}};
-  const std::string block = BuildInstructions(request);
-  const LauncherHeader header = HeaderOf(block);
-  CHECK(header.magic == LAUNCHER_MAGIC);
-  CHECK(header.size == block.size());
-  CHECK(header.role == ROLE_EXEC);
-  CHECK(std::string(block.c_str() + header.executable) == "/bin/program");
-  CHECK(StringsAt(block, header.argv) ==
-        std::vector<std::string>{"/bin/program", "", "two words", "-x"});
-  CHECK(StringsAt(block, header.envp) == std::vector<std::string>{"A=1", "EMPTY=", "B=\n"});
-
-  const std::vector<ReadStep> steps = StepsOf(block);
-  REQUIRE(steps.size() == 4);
-  CHECK(steps[0].code == STEP_UMASK);
-  CHECK(steps[0].arguments == std::vector<uint64_t>{022});
-  CHECK(steps[1].code == STEP_GROUPS);
-  CHECK(steps[1].arguments.empty());
-  CHECK(steps[2].arguments == std::vector<uint64_t>{7, UINT64_MAX, UINT64_MAX});
-  CHECK(static_cast<int64_t>(steps[3].arguments[0]) == -20);
-}
-
-TEST_CASE("lists are aligned, whatever the lengths of the strings before them") {
-  for (size_t length = 0; length < 20; ++length) {
-    LaunchRequest request = Request({"/" + std::string(length, 'x'), std::string(length, 'y')});
-    request.environment = Strings({});
-    const std::string block = BuildInstructions(request);
-    CHECK(HeaderOf(block).argv % 8 == 0);
-    CHECK(HeaderOf(block).envp % 8 == 0);
-    CHECK(StringsAt(block, HeaderOf(block).argv).size() == 2);
-    CHECK(StringsAt(block, HeaderOf(block).envp).empty());
-  }
-}
-
-TEST_CASE("LISTEN_PID is a variable like the others, with room for any pid, and the last step") {
-  LaunchRequest request = ShellWith("true", {{STEP_UMASK, {0}}});
-  request.environment = Strings({"LISTEN_FDS=1"});
-  request.announces_listeners = true;
-  const std::string block = BuildInstructions(request);
-  const std::vector<ReadStep> steps = StepsOf(block);
-  REQUIRE(steps.size() == 2);
-  CHECK(steps[1].code == STEP_LISTEN_PID);
-  REQUIRE(steps[1].arguments.size() == 1);
-  const uint64_t at = steps[1].arguments[0];
-  CHECK(std::string(block.c_str() + at - strlen("LISTEN_PID=")) == "LISTEN_PID=");
-  // 20 digits and the NUL.
-  CHECK(block.substr(at, 21) == std::string(21, '\0'));
-  CHECK(StringsAt(block, HeaderOf(block).envp) ==
-        std::vector<std::string>{"LISTEN_FDS=1", "LISTEN_PID="});
-}
-
-TEST_CASE("each step has a stage; what is no step is the launcher's") {
-  for (uint32_t code : {STEP_LIMIT, STEP_UMASK, STEP_NICE, STEP_IO_PRIORITY, STEP_OOM_SCORE_ADJUST,
-                        STEP_CPU_AFFINITY, STEP_TERMINAL, STEP_GROUPS, STEP_GROUP, STEP_USER,
-                        STEP_DIE_WITH_PARENT}) {
-    CHECK(std::string(StepStage(code)) != "launcher");
-  }
-  CHECK(std::string(StepStage(STEP_EXEC)) == "exec");
-  CHECK(std::string(StepStage(STEP_INSTRUCTIONS)) == "launcher");
-  CHECK(std::string(StepStage(12345)) == "launcher");
-}
-
-TEST_CASE("the launcher becomes the program, after its steps") {
-  const Outcome plain = RunBlock(BuildInstructions(ShellWith("exit 7", {})));
-  CHECK(!plain.refusal.has_value());
-  CHECK(plain.exit_code == 7);
-
-  const std::string script = "test \"$(umask)\" = 0027 && test \"$(ulimit -n)\" = 33 && exit 9";
-  const Outcome changed = RunBlock(
-      BuildInstructions(ShellWith(script, {{STEP_UMASK, {027}}, {STEP_LIMIT, {7, 33, 33}}})));
-  CHECK(!changed.refusal.has_value());
-  CHECK(changed.exit_code == 9);
-}
-
-TEST_CASE("the program has neither of the launcher's descriptors") {
-  const Outcome outcome = RunBlock(
-      BuildInstructions(ShellWith("test ! -e /proc/self/fd/3 && test ! -e /proc/self/fd/4", {})));
-  CHECK(!outcome.refusal.has_value());
-  CHECK(outcome.exit_code == 0);
-}
-
-TEST_CASE("a refused step is told with its errno and first argument, and nothing runs") {
-  const Outcome outcome = RunBlock(BuildInstructions(
-      ShellWith("exit 7", {{STEP_UMASK, {022}}, {STEP_LIMIT, {999, 1, 1}}, {STEP_NICE, {19}}})));
-  CheckRefused(outcome, STEP_LIMIT, EINVAL);
-  CHECK(outcome.refusal->detail == 999);
-}
-
-TEST_CASE("an exec that fails is a refusal too") {
-  LaunchRequest request = Request({"/no/such/program"});
-  CheckRefused(RunBlock(BuildInstructions(request)), STEP_EXEC, ENOENT);
-}
-
-TEST_CASE("a step that this launcher does not know is refused, not skipped") {
-  CheckRefused(RunBlock(BuildInstructions(ShellWith("true", {{4000, {1, 2}}}))), 4000, ENOSYS);
-}
-
-TEST_CASE("a parent that is not the one who asked: it has ended in between") {
-  const pid_t other = getppid();
-  const Outcome outcome = RunBlock(BuildInstructions(
-      ShellWith("true", {{STEP_DIE_WITH_PARENT, {SIGKILL, static_cast<uint64_t>(other)}}})));
-  CheckRefused(outcome, STEP_DIE_WITH_PARENT, ESRCH);
-  const Outcome ours = RunBlock(BuildInstructions(
-      ShellWith("true", {{STEP_DIE_WITH_PARENT, {SIGKILL, static_cast<uint64_t>(getpid())}}})));
-  CHECK(ours.exit_code == 0);
-}
-
-TEST_CASE("instructions that are none are refused") {
-  const std::string good = BuildInstructions(ShellWith("true", {}));
-  std::string other_layout = good;
-  other_layout[0] = static_cast<char>(other_layout[0] + 1);
-  CheckRefused(RunBlock(other_layout), STEP_INSTRUCTIONS, EINVAL);
-  // One of an addon that is newer or older than the launcher beside it may also be longer.
-  CheckRefused(RunBlock(good + '\0'), STEP_INSTRUCTIONS, EINVAL);
-  CheckRefused(RunBlock(good.substr(0, good.size() - 1)), STEP_INSTRUCTIONS, EINVAL);
-  CheckRefused(RunBlock("short"), STEP_INSTRUCTIONS, EINVAL);
-  CheckRefused(RunBlock(""), STEP_INSTRUCTIONS, EINVAL);
-
-  int ends[2];
-  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
-  const UniqueFd read_end(ends[0]);
-  const UniqueFd write_end(ends[1]);
-  CheckRefused(RunLauncher(read_end.get()), STEP_INSTRUCTIONS, ESPIPE);
-  const UniqueFd write_only(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  CHECK(RunLauncher(write_only.get()).refusal.has_value());
-}
-
-TEST_CASE("called by hand it does nothing") {
-  const UniqueFd block = BlockOf(BuildInstructions(ShellWith("exit 7", {})));
-  const std::vector<std::vector<std::string>> calls = {
-      {},        {"3"},       {"3", "4", "5"},     {"x", "4"},
-      {"3", ""}, {"-3", "4"}, {"3", "9999999999"}, {"3", "99"},
-      {"", "4"}, {"3x", "4"}};
-  for (const std::vector<std::string>& arguments : calls) {
-    const Outcome outcome = RunLauncher(block.get(), arguments);
-    CHECK(!outcome.refusal.has_value());
-    CHECK(outcome.exit_code == 125);
-  }
-}
-
-TEST_CASE("more processors and groups than there are") {
-  CheckRefused(RunBlock(BuildInstructions(ShellWith("true", {{STEP_CPU_AFFINITY, {8192}}}))),
-               STEP_CPU_AFFINITY, EINVAL);
-  const std::vector<uint64_t> groups(65537, 1);
-  CheckRefused(RunBlock(BuildInstructions(ShellWith("true", {{STEP_GROUPS, groups}}))), STEP_GROUPS,
-               EINVAL);
+  return texts;
 }
 
 }  // namespace
+
+TEST_CASE("whatever is asked for is in the block, once") {
+  std::mt19937 random(3);
+  for (int round = 0; round < 500; ++round) {
+    const std::vector<std::string> arguments = RandomTexts(&random);
+    const std::vector<std::string> environment = RandomTexts(&random);
+    LaunchRequest request = Request({"/bin/true"});
+    request.executable = std::string(1 + random() % 30, 'e');
+    request.arguments = Strings(arguments);
+    request.environment = Strings(environment);
+    request.init = random() % 2 == 0;
+    request.control = request.init ? static_cast<int>(random() % 10) : -1;
+    request.session = static_cast<SessionMode>(random() % 3);
+    const size_t steps = random() % 8;
+    for (size_t i = 0; i < steps; ++i) {
+      LaunchStep step = {static_cast<uint32_t>(1 + random() % 11), {}};
+      step.arguments.resize(random() % 5);
+      for (uint64_t& argument : step.arguments) argument = random();
+      request.steps.push_back(step);
+    }
+    request.descriptors = {{5, static_cast<int>(random() % 100)}, {6, 2}};
+
+    const Reader block(BuildInstructions(request));
+    CHECK(block.header.magic == LAUNCHER_MAGIC);
+    CHECK(block.header.size == block.size());
+    CHECK(block.header.role == (request.init ? ROLE_INIT : ROLE_EXEC));
+    CHECK(block.header.control == request.control);
+    CHECK(block.header.session == static_cast<int>(request.session));
+    CHECK(block.header.foreground == -1);
+    CHECK(block.header.highest == std::max(2, request.descriptors[0].target));
+    CHECK(block.Text(block.header.executable) == request.executable);
+    CHECK(block.Texts(block.header.argv) == arguments);
+    CHECK(block.Texts(block.header.envp) == environment);
+    const std::vector<LaunchStep> read = block.Steps();
+    REQUIRE(read.size() == request.steps.size());
+    for (size_t i = 0; i < read.size(); ++i) {
+      CHECK(read[i].code == request.steps[i].code);
+      CHECK(read[i].arguments == request.steps[i].arguments);
+    }
+  }
+}
+
+TEST_CASE("LISTEN_PID has a variable of its own, with room for any pid") {
+  LaunchRequest request = Request({"/bin/true"});
+  request.environment = Strings({"LISTEN_FDS=2"});
+  request.steps = {{STEP_UMASK, {022}}};
+  request.announces_listeners = true;
+  std::string bytes = BuildInstructions(request);
+  const Reader block(bytes);
+  const std::vector<LaunchStep> steps = block.Steps();
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].code == STEP_UMASK);
+  CHECK(steps[1].code == STEP_LISTEN_PID);
+  REQUIRE(steps[1].arguments.size() == 1);
+  // As the launcher writes it: the longest that a 64-bit number can be.
+  const std::string longest = "18446744073709551615";
+  bytes.replace(steps[1].arguments[0], longest.size(), longest);
+  const Reader written(bytes);
+  CHECK(written.Texts(written.header.envp) ==
+        std::vector<std::string>{"LISTEN_FDS=2", "LISTEN_PID=" + longest});
+  CHECK(written.Text(written.header.executable) == "/bin/true");
+  CHECK(written.Texts(written.header.argv) == std::vector<std::string>{"/bin/true"});
+}
+
+TEST_CASE("every step that can be refused has a stage of its own") {
+  std::vector<std::string> stages;
+  for (uint32_t code : {STEP_EXEC, STEP_LIMIT, STEP_UMASK, STEP_NICE, STEP_IO_PRIORITY,
+                        STEP_OOM_SCORE_ADJUST, STEP_CPU_AFFINITY, STEP_TERMINAL, STEP_GROUPS,
+                        STEP_GROUP, STEP_USER, STEP_DIE_WITH_PARENT, STEP_CGROUP}) {
+    const std::string stage = StepStage(code);
+    CHECK(stage != "launcher");
+    CHECK(std::count(stages.begin(), stages.end(), stage) == 0);
+    stages.push_back(stage);
+  }
+  CHECK(std::string(StepStage(STEP_INSTRUCTIONS)) == "launcher");
+  CHECK(std::string(StepStage(4711)) == "launcher");
+}
+
 }  // namespace sallyport
