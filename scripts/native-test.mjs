@@ -20,7 +20,9 @@ function suites() {
     .filter((name) => name.endsWith('.cc'))
     .map((name) => path.basename(name, '.cc'));
   // Only what has threads can have races.
-  const threaded = programs.filter((name) => /^(lane|reactor|reaper|init_links|account_lookups)/.test(name));
+  const threaded = programs.filter((name) =>
+    /^(lane|reactor|reaper|init_links|account_lookups)/.test(name),
+  );
   return [
     { label: '', programs, build: developerBuild, launcher: [] },
     {
