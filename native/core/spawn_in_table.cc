@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/death_signal.h"
 #include "core/launcher_instructions.h"
 #include "core/posix_spawner.h"
 #include "launcher/instructions.h"
@@ -143,6 +144,7 @@ Result<pid_t> SpawnInTable(const LaunchRequest& request, const std::vector<Descr
   if (request.launcher.empty()) {
     return PosixSpawn(request, OrderSteps(request, moves, origin));
   }
+  if (!MaySignalAtDeath(request.steps)) return SysError{"dieWithParent", EPERM, ""};
   // As PosixSpawn does for a program that it starts itself: 1 + 2 + … + 32 ms.
   for (long wait_ms = 1;; wait_ms *= 2) {
     Result<pid_t> pid = SpawnLauncher(request, moves, origin);

@@ -34,7 +34,10 @@ const STEPS: Readonly<Record<string, { call: string; privilege: string }>> = {
     call: 'write cgroup.procs',
     privilege: 'the cgroup must be delegated to this user, and allow processes',
   },
-  dieWithParent: { call: 'prctl PR_SET_PDEATHSIG', privilege: '' },
+  dieWithParent: {
+    call: 'prctl PR_SET_PDEATHSIG',
+    privilege: 'to a child of another user no signal comes from a parent without CAP_KILL',
+  },
 };
 
 export function isStepStage(stage: string): boolean {

@@ -142,6 +142,53 @@ describe('when the parent is killed', () => {
   });
 });
 
+needs('root', 'setpriv').describe('a parent that may change ids and is not root', () => {
+  // As by AmbientCapabilities= of systemd.exec(5). The kernel drops a signal that the dying parent
+  // had no right to send.
+  it.each([
+    ['setuid,+setgid', 'refused'],
+    ['setuid,+setgid,+kill', 'started'],
+  ])('with +%s: %s', async (capabilities, expected) => {
+    const caps = `+${capabilities}`;
+    const seen = await inNode(
+      async ({ sallyport, fixture: find }) => {
+        const attempt = async (options: SpawnOptions) => {
+          try {
+            const child = await sallyport.launch(find('exit_fast'), [], {
+              stdio: 'null',
+              ...options,
+            });
+            await child.exited;
+            return 'started';
+          } catch (error) {
+            const { code, stage, message } = error as import('../../../src/index.js').SallyportError;
+            return { code, stage, says: message.includes('CAP_KILL') };
+          }
+        };
+        return {
+          other: await attempt({ user: 64_030, group: 64_031, dieWithParent: true }),
+          without: await attempt({ user: 64_030, group: 64_031 }),
+          same: await attempt({ user: 64_010, group: 64_010, dieWithParent: true }),
+        };
+      },
+      null,
+      {
+        publicly: true,
+        wrap: [
+          ...['setpriv', '--reuid=64010', '--regid=64010', '--clear-groups'],
+          ...['--inh-caps', caps, '--ambient-caps', caps],
+        ],
+      },
+    );
+    const refused = { code: 'EPERM', stage: 'dieWithParent', says: true };
+    expect(seen).toEqual({
+      other: expected === 'refused' ? refused : 'started',
+      without: 'started',
+      same: 'started',
+    });
+  });
+});
+
 describe('what else ends', () => {
   needs('setpriv').it('a Worker that launched it: the child lives', async () => {
     const [fifo, other] = [await makeFifo('worker'), await makeFifo('launched')];
