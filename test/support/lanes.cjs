@@ -8,11 +8,18 @@ const { listDescriptors, waitFor } = require('./processes.cjs');
 
 const threads = () => fs.readdirSync('/proc/self/task').map(Number);
 
-const nameOf = (thread) => fs.readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim();
+// Other threads may end meanwhile; a lane never does.
+function nameOf(thread) {
+  try {
+    return fs.readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim();
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return 'gone';
+    throw error;
+  }
+}
 
 const linkOf = (thread, fd) => fs.readlinkSync(`/proc/self/task/${thread}/fd/${fd}`);
 
-// A lane never ends: no look here can come too late.
 function listLanes() {
   return threads()
     .filter((thread) => nameOf(thread) === 'sallyport-lane')
@@ -55,4 +62,29 @@ async function startLanes(launch, program, options = { stdio: 'null' }) {
   await runMany();
 }
 
-module.exports = { listLanes, readThreadStatus, startLanes };
+// What this process has open, sockets apart: lanes come when they are needed, and theirs with them.
+// `settle` waits until nothing more is open than before, since a stream that is done with is closed
+// a little later, and says what is.
+function watchDescriptors() {
+  const list = () =>
+    listDescriptors()
+      .map((fd) => `${fd} ${linkOf(process.pid, fd)}`)
+      .filter((line) => !line.includes('socket:'));
+  const count = () => list().length;
+  const before = { list: list(), count: count() };
+  return {
+    more: () => count() - before.count,
+    async settle() {
+      try {
+        await waitFor('the descriptors', () => count() <= before.count);
+      } catch (error) {
+        const now = list();
+        const opened = now.filter((line) => !before.list.includes(line));
+        const closed = before.list.filter((line) => !now.includes(line));
+        throw new Error(`${error.message}; opened: ${opened}; closed: ${closed}`, { cause: error });
+      }
+    },
+  };
+}
+
+module.exports = { listLanes, readThreadStatus, startLanes, watchDescriptors };

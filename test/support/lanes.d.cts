@@ -16,3 +16,11 @@ export function startLanes(
   program: string,
   options?: SpawnOptions,
 ): Promise<void>;
+export interface DescriptorWatch {
+  /** How many more are open than at the beginning, lanes apart. */
+  more(): number;
+  /** Waits until none is. */
+  settle(): Promise<void>;
+}
+
+export function watchDescriptors(): DescriptorWatch;

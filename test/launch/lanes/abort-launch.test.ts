@@ -41,13 +41,12 @@ it('an aborted signal: nothing is started, and the reason is in the error', asyn
 it('in the queue: rejected at once, its descriptors are closed when abort() returns', async () => {
   const seen = await inNode(
     async ({ sallyport, storm, processes, fixture, root, require }) => {
-      const { listLanes, startLanes } = require(
+      const { startLanes, watchDescriptors } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../../support/lanes.cjs');
       const kept = storm.openInheritable('/etc/hosts', 30);
       await startLanes(sallyport.launch, fixture('exit_fast'));
-      const count = () => processes.listDescriptors().length - listLanes().length;
-      const before = count();
+      const watch = watchDescriptors();
 
       const ahead = Array.from({ length: 2000 }, () =>
         sallyport.launch(fixture('exit_fast'), [], { stdio: 'null' }),
@@ -102,7 +101,7 @@ it('in the queue: rejected at once, its descriptors are closed when abort() retu
         afterwards,
         soon,
         outcomes: Object.fromEntries(outcomes),
-        more: count() - before,
+        more: watch.more(),
         children: storm.hasChildren(),
       };
     },
@@ -125,15 +124,14 @@ needs('ptrace').it('on its way to exec: the child that hangs there is killed', a
       const { traceSelf } = require(
         `${root}/test/support/tracing.cjs`,
       ) as typeof import('../../support/tracing.cjs');
-      const { listLanes, startLanes } = require(
+      const { startLanes, watchDescriptors } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../../support/lanes.cjs');
       const kept = storm.openInheritable('/etc/hosts', 30);
       await startLanes(sallyport.launch, fixture('exit_fast'), { stdio: 'pipe' });
-      const count = () => processes.listDescriptors().length - listLanes().length;
-      const before = count();
+      const watch = watchDescriptors();
       const tracer = await traceSelf(storm, scratch);
-      const traced = count();
+      const traced = watchDescriptors();
 
       // A child of the same lane that lives on: it must not be taken for the one that hangs.
       const alive = await Promise.all(
@@ -171,14 +169,14 @@ needs('ptrace').it('on its way to exec: the child that hangs there is killed', a
         ),
       );
       const codes = await Promise.all(again.map(async (child) => (await child.exited).code));
-      await processes.waitFor('the descriptors of the last one', () => count() <= traced);
+      await traced.settle();
       await tracer.stop();
       return {
         outcomes: [...new Set(outcomes)],
         gone: tracer.gone.length,
         living,
         codes: [...new Set(codes)],
-        more: count() - before,
+        more: watch.more(),
         children: storm.hasChildren(),
       };
     },
@@ -236,12 +234,11 @@ it('after the start: killSignal, and the error event for those who listen', asyn
 it('at any moment: 1 000 launches, each aborted a little later than the one before', async () => {
   const seen = await inNode(
     async ({ sallyport, storm, processes, root, fixture, require }) => {
-      const { listLanes, startLanes } = require(
+      const { startLanes, watchDescriptors } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../../support/lanes.cjs');
       await startLanes(sallyport.launch, fixture('exit_fast'), { stdio: 'pipe' });
-      const count = () => processes.listDescriptors().length - listLanes().length;
-      const before = count();
+      const watch = watchDescriptors();
       const outcomes = new Map<string, number>();
       const note = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       const closed: Array<Promise<unknown>> = [];
@@ -268,7 +265,7 @@ it('at any moment: 1 000 launches, each aborted a little later than the one befo
       }
       await processes.waitFor('the end of all children', () => !storm.hasChildren());
       await Promise.all(closed);
-      await processes.waitFor('the descriptors', () => count() <= before || undefined);
+      await watch.settle();
       let total = 0;
       for (const count of outcomes.values()) total += count;
       return { kinds: [...outcomes.keys()].sort(), total };

@@ -11,7 +11,7 @@ it('are as they were after launches of every kind, and failures', async () => {
   const seen = await inNode(
     async ({ sallyport, storm, processes, scratch, root, fixture, require }) => {
       const fs = require('node:fs') as typeof import('node:fs');
-      const { listLanes, startLanes } = require(
+      const { listLanes, startLanes, watchDescriptors } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../../support/lanes.cjs');
       type Options = import('../../../src/index.js').SpawnOptions;
@@ -44,14 +44,12 @@ it('are as they were after launches of every kind, and failures', async () => {
         }
       };
       const outcomes = new Set<string>();
-      // Our end of each lane's control socket apart: lanes come when they are needed.
-      const count = () => processes.listDescriptors().length - listLanes().length;
       await startLanes(sallyport.launch, fixture('exit_fast'), { stdio: 'pipe' });
       await startLanes(sallyport.launch, fixture('exit_fast'), {
         stdio: 'null',
         noNewPrivileges: false,
       });
-      const before = count();
+      const watch = watchDescriptors();
       for (let round = 0; round < 20; round++) {
         const runs: Array<Promise<string>> = [];
         for (const [file, options] of kinds) {
@@ -78,7 +76,7 @@ it('are as they were after launches of every kind, and failures', async () => {
         tables: [...new Set(tables)],
         shared: shared.length,
         seesOurs: here.includes(kept),
-        more: count() - before,
+        more: watch.more(),
         zombies: processes.listZombies().length,
       };
     },

@@ -97,7 +97,7 @@ it('an error in a listener is an uncaught exception, and the others still hear',
 it('5 000 launches in one tick: every exit code is the right one and nothing is left', async () => {
   const seen = await inNode(
     async ({ sallyport, storm, processes, root, fixture, require }) => {
-      const { listLanes, startLanes } = require(
+      const { listLanes, startLanes, watchDescriptors } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../../support/lanes.cjs');
       // It exits with 100 + the number of descriptors that it misses.
@@ -108,8 +108,7 @@ it('5 000 launches in one tick: every exit code is the right one and nothing is 
           { stdio: 'null' },
         );
       await startLanes(sallyport.launch, fixture('exit_fast'));
-      const count = () => processes.listDescriptors().length - listLanes().length;
-      const before = count();
+      const watch = watchDescriptors();
 
       const launches = Array.from({ length: 5000 }, (_, index) => start(index % 50));
       const children = await Promise.all(launches);
@@ -121,7 +120,7 @@ it('5 000 launches in one tick: every exit code is the right one and nothing is 
       return {
         wrong: wrong.length,
         pids: new Set(children.map(({ pid }) => pid)).size,
-        more: count() - before,
+        more: watch.more(),
         lanes: [...new Set(listLanes().map(({ descriptors }) => descriptors.length))],
         zombies: processes.listZombies().length,
         children: storm.hasChildren(),

@@ -176,14 +176,13 @@ describe('launch fails as spawn does', () => {
 
 describe('for want of', () => {
   it('descriptors, while launches are queued: each rejects with EMFILE or has its child', async () => {
-    const seen = await inNode(async ({ sallyport, storm, processes, root, fixture, require }) => {
-      const { listLanes, startLanes } = require(
+    const seen = await inNode(async ({ sallyport, storm, root, fixture, require }) => {
+      const { startLanes, watchDescriptors } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../../support/lanes.cjs');
       // With pipes: libuv keeps a descriptor from its first stream on.
       await startLanes(sallyport.launch, fixture('exit_fast'), { stdio: 'pipe' });
-      const count = () => processes.listDescriptors().length - listLanes().length;
-      const before = count();
+      const watch = watchDescriptors();
       storm.setSoftLimit('nofile', 128);
       // Their pipes are opened when a lane gets to them: by then there is no room.
       const launches = Array.from({ length: 300 }, () =>
@@ -210,11 +209,11 @@ describe('for want of', () => {
       }
       for (const fd of opened) storm.closeFd(fd);
       // A stream that is done with is closed a little later.
-      await processes.waitFor('the descriptors', () => count() <= before);
+      await watch.settle();
       return {
         outcomes: [...outcomes.keys()],
         settled: running + (outcomes.get('EMFILE descriptor') ?? 0),
-        more: count() - before,
+        more: watch.more(),
         children: storm.hasChildren(),
         again: (await (await sallyport.launch(fixture('exit_fast'))).exited).code,
       };

@@ -1,0 +1,175 @@
+// Lanes belong to the process: Workers share them, and one that ends leaves the others served.
+import { expect, it } from 'vitest';
+
+import { inNode } from '../../support/node-script.js';
+
+it('four Workers and the main thread launch at once: each hears of its own', async () => {
+  const seen = await inNode(
+    async ({ sallyport, storm, root, fixture, require }) => {
+      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+      const { listLanes } = require(
+        `${root}/test/support/lanes.cjs`,
+      ) as typeof import('../../support/lanes.cjs');
+      const source = `
+        const { parentPort, workerData: { root, witness, first } } = require('node:worker_threads');
+        const { launch } = require(root);
+        (async () => {
+          const children = await Promise.all(Array.from({ length: 50 }, (_, index) =>
+            launch(witness, ['--quiet', '--exit', String(first + index)], { stdio: 'null' })));
+          const codes = await Promise.all(children.map(async (child) => (await child.exited).code));
+          parentPort.postMessage(codes.filter((code, index) => code !== first + index).length);
+        })();`;
+      const workers = [0, 50, 100, 150].map(
+        (first) =>
+          new Promise<number>((resolve, reject) => {
+            const worker = new Worker(source, {
+              eval: true,
+              workerData: { root, witness: fixture('witness'), first },
+            });
+            let wrong = -1;
+            worker.once('message', (count: number) => (wrong = count));
+            worker.once('error', reject);
+            // A worker that ends by itself: nothing of ours keeps it.
+            worker.once('exit', () => {
+              resolve(wrong);
+            });
+          }),
+      );
+      const children = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          sallyport.launch(fixture('witness'), ['--quiet', '--exit', String(200 + index)], {
+            stdio: 'null',
+          }),
+        ),
+      );
+      const statuses = await Promise.all(children.map((child) => child.exited));
+      return {
+        own: statuses.filter(({ code }, index) => code !== 200 + index).length,
+        wrong: await Promise.all(workers),
+        children: storm.hasChildren(),
+        tables: [...new Set(listLanes().map(({ descriptors }) => descriptors.length))],
+      };
+    },
+    null,
+    { deadline: 40_000 },
+  );
+  expect(seen).toEqual({ own: 0, wrong: [0, 0, 0, 0], children: false, tables: [4] });
+}, 50_000);
+
+// The Worker never returns to its event loop: none of its launches can have been heard of.
+it('terminated with launches queued and on their way, 50 times: nothing is left', async () => {
+  const seen = await inNode(
+    async ({ sallyport, storm, processes, root, fixture, require }) => {
+      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+      const { listLanes, startLanes, watchDescriptors } = require(
+        `${root}/test/support/lanes.cjs`,
+      ) as typeof import('../../support/lanes.cjs');
+      const kept = storm.openInheritable('/etc/hosts', 30);
+      await startLanes(sallyport.launch, fixture('exit_fast'), { stdio: 'pipe' });
+      const watch = watchDescriptors();
+      const terminate = async () => {
+        const worker = new Worker(
+          `const { parentPort, workerData: { root, witness, kept } } = require('node:worker_threads');
+           const { launch } = require(root);
+           for (let count = 0; count < 60; count++)
+             launch(witness, ['--quiet', '--hold'], { stdio: count % 2 ? 'null' : 'pipe',
+               pass: [kept], noNewPrivileges: count % 3 > 0 }).catch(() => {});
+           parentPort.postMessage('launched');
+           Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`,
+          { eval: true, workerData: { root, witness: fixture('witness'), kept } },
+        );
+        await new Promise((resolve, reject) => {
+          worker.once('message', resolve);
+          worker.once('error', reject);
+        });
+        await worker.terminate();
+        await processes.waitFor('the end of its children', () => !storm.hasChildren());
+      };
+      await terminate();
+      const codes = new Set<number | null>();
+      for (let round = 1; round < 50; round++) {
+        await terminate();
+        const child = await sallyport.launch(fixture('exit_fast'), [], { stdio: 'null' });
+        codes.add((await child.exited).code);
+      }
+      await watch.settle();
+      const again = await Promise.all(
+        Array.from({ length: 200 }, () =>
+          sallyport.launch(fixture('exit_fast'), [], { stdio: 'null' }),
+        ),
+      );
+      for (const child of again) codes.add((await child.exited).code);
+      return {
+        codes: [...codes],
+        zombies: processes.listZombies().length,
+        tables: [...new Set(listLanes().map(({ descriptors }) => descriptors.length))],
+      };
+    },
+    null,
+    { deadline: 60_000 },
+  );
+  expect(seen).toEqual({ codes: [0], zombies: 0, tables: [4] });
+}, 70_000);
+
+it('terminated in the midst of hearing of them, 50 times: no crash, no lane lost', async () => {
+  const seen = await inNode(
+    async ({ sallyport, storm, processes, root, fixture, require }) => {
+      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+      const codes = new Set<number | null>();
+      for (let round = 0; round < 50; round++) {
+        const worker = new Worker(
+          `const { parentPort, workerData: { root, program } } = require('node:worker_threads');
+           const { launch } = require(root);
+           let heard = 0;
+           const again = () => launch(program, [], { stdio: heard % 3 ? 'null' : 'pipe' }).then(
+             (child) => child.on('exit', () => {
+               heard += 1;
+               if (heard === ${String(round)}) parentPort.postMessage('heard');
+               again();
+             }));
+           for (let count = 0; count < 12; count++) again();
+           if (heard === ${String(round)}) parentPort.postMessage('heard');`,
+          { eval: true, workerData: { root, program: fixture('exit_fast') } },
+        );
+        await new Promise((resolve, reject) => {
+          worker.once('message', resolve);
+          worker.once('error', reject);
+        });
+        await worker.terminate();
+        const child = await sallyport.launch(fixture('exit_fast'), [], { stdio: 'null' });
+        codes.add((await child.exited).code);
+      }
+      await processes.waitFor('the reaping', () => !storm.hasChildren());
+      return [...codes];
+    },
+    null,
+    { deadline: 60_000 },
+  );
+  expect(seen).toEqual([0]);
+}, 70_000);
+
+it('a Worker started the only lanes and has ended: the main thread uses them', async () => {
+  const seen = await inNode(async ({ sallyport, storm, root, fixture, require }) => {
+    const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+    const { listLanes } = require(
+      `${root}/test/support/lanes.cjs`,
+    ) as typeof import('../../support/lanes.cjs');
+    const worker = new Worker(
+      `const { workerData: { root, program } } = require('node:worker_threads');
+       require(root).launch(program, [], { stdio: 'null' });`,
+      { eval: true, workerData: { root, program: fixture('exit_fast') } },
+    );
+    const code = await new Promise((resolve) => worker.once('exit', resolve));
+    const lanes = listLanes().map(({ thread }) => thread);
+    const child = await sallyport.launch(fixture('exit_fast'), [], { stdio: 'null' });
+    const { code: own } = await child.exited;
+    return {
+      code,
+      own,
+      started: lanes.length,
+      kept: lanes.every((thread) => listLanes().some((lane) => lane.thread === thread)),
+      children: storm.hasChildren(),
+    };
+  }, null);
+  expect(seen).toEqual({ code: 0, own: 0, started: 1, kept: true, children: false });
+});
