@@ -211,3 +211,38 @@ export interface NativeBinding {
   /** _exit(2): without Node's reset of the terminal's modes. */
   exitNow(code: number): never;
 }
+
+// Bits of `what` in scanProcesses, native/binding/auditing.cc.
+export const SCAN_EVERY = 1;
+export const SCAN_FACTS_ONLY = 2;
+export const SCAN_SOCKETS = 4;
+export const SCAN_LISTENERS = 8;
+
+/** Scans of other processes, and what changes a listener (native/core/process_scan.h and others). */
+export interface NativeBinding {
+  /**
+   * What src/audit/unpack.ts takes apart. `only`: inodes of pipes and sockets, and nothing else then.
+   * `port`: sockets with this local port as well, whoever has them.
+   */
+  scanProcesses(
+    pids: Int32Array,
+    what: number,
+    only: Float64Array,
+    port: number,
+  ): [numbers: Float64Array, text: string];
+  /** For each pair of numbers 1 (the same open file description), 0 (another) or a negative errno. */
+  compareFiles(left: number, right: number, pairs: Int32Array): Int32Array;
+  findServingEvidence(
+    pid: number,
+    inode: number,
+  ): [epoll: boolean, accept: boolean, poll: boolean, unclear: boolean, errno: number];
+  /** In another process, which must have started then. */
+  releaseListener(pid: number, startTime: number, fd: number, inode: number): null | NativeFailure;
+  /** A listener of our own. */
+  shutDownListener(fd: number): null | NativeFailure;
+  /** PR_SET_DUMPABLE 0: 0 or a positive errno. */
+  shieldProcess(): number;
+  describeDescriptor(fd: number): DescriptorObject | NativeFailure;
+  /** 0 or a positive errno. */
+  setCloseOnExec(fd: number): number;
+}

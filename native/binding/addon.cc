@@ -1,9 +1,11 @@
 // The addon: what it exports, once for each Node environment that loads it.
 #include <napi.h>
 
+#include "binding/auditing.h"
 #include "binding/descriptors.h"
 #include "binding/environment_data.h"
 #include "binding/launching.h"
+#include "binding/releasing.h"
 #include "binding/sync_events.h"
 #include "binding/terminal.h"
 
@@ -11,8 +13,10 @@ namespace sallyport {
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(new EnvironmentData);
+  InitAuditing(env, exports);
   InitDescriptors(env, exports);
   InitLaunching(env, exports);
+  InitReleasing(env, exports);
   InitSyncEvents(env, exports);
   InitTerminal(env, exports);
   return exports;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -128,6 +129,14 @@ ObjectAccess AccessFromFlags(int flags) {
     default:
       return ObjectAccess::kBoth;
   }
+}
+
+bool IsTerminalDevice(dev_t device) {
+  // Documentation/admin-guide/devices.txt of the kernel: tty, console and ptmx, pseudo-terminals,
+  // serial lines by USB, by the processor itself and of hypervisors.
+  const unsigned number = major(device);
+  return number == 4 || number == 5 || (number >= 136 && number <= 143) || number == 166 ||
+         number == 188 || number == 204 || number == 229;
 }
 
 Result<DescriptorObject> DescribeDescriptor(int fd) {

@@ -67,6 +67,10 @@ ObjectKind ClassifyObject(mode_t mode, const std::string& target, bool unlinked)
 
 ObjectAccess AccessFromFlags(int flags);
 
+// Whether a character device is a terminal, from its number: for a device that cannot be asked
+// itself, as isatty(3) does.
+bool IsTerminalDevice(dev_t device);
+
 // Describes a descriptor of the calling thread's own table. Stage "descriptor"; EBADF.
 Result<DescriptorObject> DescribeDescriptor(int fd);
 

@@ -1,6 +1,7 @@
 // System calls that the C library of the oldest supported system (glibc 2.28) does not wrap.
 #include "core/system_calls.h"
 
+#include <linux/kcmp.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
@@ -13,6 +14,9 @@
 #endif
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
 #endif
 
 namespace sallyport {
@@ -51,6 +55,18 @@ int PidfdExitStatus(int pidfd, int* status) {
   if (ioctl(pidfd, kPidfdGetInfo, &info) != 0 || (info.mask & kPidfdInfoExit) == 0) return -1;
   *status = info.exit_code;
   return 0;
+}
+
+int PidfdGetfd(int pidfd, int fd) {
+  return static_cast<int>(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+}
+
+int CompareTables(pid_t left, pid_t right) {
+  return static_cast<int>(syscall(SYS_kcmp, left, right, KCMP_FILES, 0, 0));
+}
+
+int CompareFiles(pid_t left, int left_fd, pid_t right, int right_fd) {
+  return static_cast<int>(syscall(SYS_kcmp, left, right, KCMP_FILE, left_fd, right_fd));
 }
 
 bool IsUnavailable(int errno_value) { return errno_value == ENOSYS || errno_value == EPERM; }

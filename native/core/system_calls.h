@@ -22,6 +22,13 @@ int WaitidWithUsage(idtype_t type, id_t id, siginfo_t* info, int options, struct
 // has reaped. Returns 0 and sets *status, or -1.
 int PidfdExitStatus(int pidfd, int* status);
 
+// pidfd_getfd(2), kernel 5.6: a duplicate, close-on-exec, of another process's descriptor.
+int PidfdGetfd(int pidfd, int fd);
+
+// kcmp(2). 0: the same; above 0: not the same; -1 with errno. Needs the right to trace both.
+int CompareTables(pid_t left, pid_t right);
+int CompareFiles(pid_t left, int left_fd, pid_t right, int right_fd);
+
 // Old container profiles answer EPERM, not ENOSYS, to system calls that they do not know.
 bool IsUnavailable(int errno_value);
 

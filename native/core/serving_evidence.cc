@@ -1,0 +1,161 @@
+// What shows that a process is accepting, or may be, on a listener that it holds.
+#include "core/serving_evidence.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "core/proc_directory.h"
+#include "core/proc_text.h"
+#include "core/process_scan.h"
+
+namespace sallyport {
+
+namespace {
+
+// More than any RLIMIT_NOFILE that is in use: a count that a process made up costs no memory.
+constexpr uint64_t kMostPolled = uint64_t{1} << 16;
+
+bool ReadMemory(pid_t pid, uint64_t address, void* into, size_t size) {
+  iovec local = {into, size};
+  iovec remote = {reinterpret_cast<void*>(address), size};  // NOLINT: an address over there
+  return process_vm_readv(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
+}
+
+bool Holds(const std::vector<int>& numbers, int number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+// False where it cannot be read what the call waits for.
+bool ReadPollSet(pid_t pid, const ThreadCall& call, std::vector<int>* waits_for) {
+  const uint64_t count = call.arguments[1];
+  if (count > kMostPolled) return false;
+  std::vector<pollfd> entries(count);
+  if (count > 0 && !ReadMemory(pid, call.arguments[0], entries.data(), count * sizeof(pollfd))) {
+    return false;
+  }
+  for (const pollfd& entry : entries) waits_for->push_back(entry.fd);
+  return true;
+}
+
+bool ReadSelectSet(pid_t pid, const ThreadCall& call, std::vector<int>* waits_for) {
+  const uint64_t highest = call.arguments[0];
+  if (highest > kMostPolled) return false;
+  constexpr uint64_t kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> words((highest + kBits - 1) / kBits);
+  if (call.arguments[1] == 0 || words.empty()) return true;
+  if (!ReadMemory(pid, call.arguments[1], words.data(), words.size() * sizeof words[0])) {
+    return false;
+  }
+  for (uint64_t fd = 0; fd < highest; ++fd) {
+    if ((words[fd / kBits] >> (fd % kBits) & 1) != 0) waits_for->push_back(static_cast<int>(fd));
+  }
+  return true;
+}
+
+bool IsPoll(uint64_t number) {
+#ifdef SYS_poll
+  if (number == SYS_poll) return true;
+#endif
+  return number == SYS_ppoll;
+}
+
+bool IsSelect(uint64_t number) {
+#ifdef SYS_select
+  if (number == SYS_select) return true;
+#endif
+  return number == SYS_pselect6;
+}
+
+bool IsAccept(uint64_t number) {
+#ifdef SYS_accept
+  if (number == SYS_accept) return true;
+#endif
+  return number == SYS_accept4;
+}
+
+void LookAtCall(pid_t pid, const ThreadCall& call, const std::vector<int>& numbers,
+                ServingEvidence* evidence) {
+  if (IsAccept(call.number)) {
+    evidence->accept |= Holds(numbers, static_cast<int>(call.arguments[0]));
+    return;
+  }
+  // 425-427: the io_uring calls; an accept may be queued there.
+  constexpr uint64_t kIoUringEnter = 426;
+  if (call.number == SYS_restart_syscall || call.number == kIoUringEnter) {
+    evidence->unclear = true;
+    return;
+  }
+  std::vector<int> waits_for;
+  const bool polls = IsPoll(call.number);
+  if (!polls && !IsSelect(call.number)) return;
+  const bool read =
+      polls ? ReadPollSet(pid, call, &waits_for) : ReadSelectSet(pid, call, &waits_for);
+  if (!read) evidence->unclear = true;
+  for (int fd : waits_for) evidence->poll |= Holds(numbers, fd);
+}
+
+}  // namespace
+
+bool ParseThreadCall(std::string_view text, ThreadCall* call) {
+  std::string_view line = TakeLine(&text);
+  std::string_view word = TakeWord(&line);
+  if (!TakeNumber(&word, &call->number) || !word.empty()) return false;
+  for (uint64_t& argument : call->arguments) {
+    word = TakeWord(&line);
+    if (word.substr(0, 2) != "0x") return false;
+    word.remove_prefix(2);
+    if (!TakeNumber(&word, &argument, 16) || !word.empty()) return false;
+  }
+  return true;
+}
+
+ServingEvidence FindServingEvidence(pid_t pid, uint64_t inode) {
+  ServingEvidence evidence;
+  ScanRequest request;
+  request.pids = {pid};
+  const ScannedProcess process = ScanProcesses(request).front();
+  if (process.refusal != ScanRefusal::kNone) {
+    evidence.refused = process.errno_value != 0 ? process.errno_value : EAGAIN;
+    return evidence;
+  }
+  std::vector<int> numbers;
+  for (const ScannedDescriptor& one : process.descriptors) {
+    if (one.kind == ObjectKind::kSocket && one.inode == inode) numbers.push_back(one.fd);
+  }
+  for (const ScannedDescriptor& one : process.descriptors) {
+    for (int target : one.epoll_targets) evidence.epoll |= Holds(numbers, target);
+    evidence.unclear |= one.kind == ObjectKind::kIoUring;
+  }
+  const std::string path = "/proc/" + std::to_string(pid) + "/task";
+  const UniqueFd tasks(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::vector<int> threads;
+  if (!tasks.valid() || ListNumbers(tasks.get(), &threads) != 0) {
+    evidence.refused = errno;
+    return evidence;
+  }
+  for (int thread : threads) {
+    std::string text;
+    const std::string file = std::to_string(thread) + "/syscall";
+    const int refused = ReadFileAt(tasks.get(), file.c_str(), 4096, &text);
+    if (refused == ENOENT || refused == ESRCH) continue;
+    if (refused != 0) {
+      evidence.refused = refused;
+      continue;
+    }
+    ThreadCall call;
+    if (ParseThreadCall(text, &call)) {
+      LookAtCall(pid, call, numbers, &evidence);
+    } else {
+      evidence.unclear = true;
+    }
+  }
+  return evidence;
+}
+
+}  // namespace sallyport

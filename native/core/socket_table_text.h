@@ -1,0 +1,19 @@
+// Parsers of the kernel's socket tables in /proc/<pid>/net. Pure: any bytes give rows or none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/socket_row.h"
+
+namespace sallyport {
+
+enum class SocketTable { kInet, kInet6, kUnix, kNetlink, kPacket };
+
+// One line of /proc/<pid>/net/{tcp,udp,raw,…}, unix, netlink or packet. `row` comes with the type
+// and protocol that the table is about, where it is about one. False for the heading and for what
+// is no row.
+bool ParseSocketLine(SocketTable table, std::string_view line, SocketRow* row);
+
+}  // namespace sallyport
