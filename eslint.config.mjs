@@ -7,7 +7,7 @@ import tseslint from 'typescript-eslint';
 // beside the rooms are open to all.
 const rooms = {
   objects: [],
-  sockets: ['objects'],
+  sockets: ['objects', 'audit'],
   plan: ['objects'],
   launch: ['objects', 'plan'],
   run: ['objects', 'plan', 'launch'],

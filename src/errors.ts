@@ -24,6 +24,8 @@ export type Stage =
   | 'dieWithParent'
   | 'cgroup' // being born in a cgroup
   | 'signal' // sending a signal
+  | 'audit' // reading what another process has open
+  | 'release' // taking a listener from another process, or closing one of ours
   | 'platform';
 
 /**
@@ -39,6 +41,9 @@ export const CALLER_CODES = {
   ERR_SALLYPORT_INVALID_ENVIRONMENT: 'a variable with a malformed name or value',
   ERR_SALLYPORT_INVALID_DESCRIPTOR: 'a descriptor number that cannot be passed',
   ERR_SALLYPORT_UNEXPECTED_OBJECT: 'a descriptor is not the object that `expect` states',
+  ERR_SALLYPORT_LISTENER_IN_USE: 'the holder of a listener accepts on it, or may',
+  ERR_SALLYPORT_LISTENER_SHARED: 'a listener was handed to this process, or others accept on it',
+  ERR_SALLYPORT_NOT_RELEASABLE: 'there is no such listener, or releasing it cannot help',
   ERR_SALLYPORT_UNKNOWN_SIGNAL: 'a signal that this system does not have',
   ERR_SALLYPORT_NO_EXACT_CLOSE:
     'this C library offers no way to close exactly the other descriptors',

@@ -28,3 +28,43 @@ export { launch } from './launch/launch.js';
 export { Child, type ChildEvents } from './launch/child.js';
 export type { ExitStatus, ResourceUsage } from './launch/events.js';
 export { sealDescriptors, type SealedDescriptor, type SealOptions } from './sockets/seal.js';
+export {
+  auditAll,
+  auditProcess,
+  auditSelf,
+  auditTree,
+  type AuditDetails,
+  type AuditOptions,
+  type SelfAudit,
+} from './audit/audit.js';
+export type { DescriptorExpectations, PlannedDescriptors } from './audit/against.js';
+export { findHolders, type Holder, type HolderQuery, type HolderReport } from './audit/holders.js';
+export type {
+  DescriptorOrigin,
+  DescriptorRecord,
+  Holding,
+  ProcessAudit,
+  SocketPeer,
+  SocketRecord,
+  SocketState,
+  Verdict,
+} from './audit/record.js';
+export { watchProcess, type DescriptorChange, type WatchOptions } from './audit/watch.js';
+export { receiveListeners, type ReceivedListener, type ReceiveOptions } from './sockets/activation.js';
+export { closeListener, type CloseListenerOptions } from './sockets/close.js';
+export {
+  explainPort,
+  type PortCause,
+  type PortCauseKind,
+  type PortExplanation,
+} from './sockets/explain.js';
+export {
+  listListeners,
+  type Listener,
+  type ListenerHolder,
+  type ListenerOptions,
+  type ListenerReport,
+} from './sockets/listeners.js';
+export { releaseListener, type ReleasedListener, type ReleaseQuery } from './sockets/release.js';
+export type { Role } from './sockets/serving.js';
+export { shieldParent } from './sockets/shield.js';

@@ -103,7 +103,11 @@ export interface NativeBinding {
   holdDescriptors(fds: Int32Array): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
   releaseDescriptors(held: Int32Array): void;
   listDescriptors(): number[] | NativeFailure;
-  sealDescriptors(all: boolean): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
+  sealDescriptors(
+    kinds: number,
+    except: Int32Array,
+    standard: boolean,
+  ): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
   /** Soft RLIMIT_NOFILE. */
   descriptorLimit(): number;
   /** 0 or a positive errno. */

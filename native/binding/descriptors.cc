@@ -56,12 +56,14 @@ Napi::Value List(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// boolean (all, or sockets only) -> [fd, object][] | failure
+// kinds (SealKinds), exceptions Int32Array, whether 0, 1 and 2 too -> [fd, object][] | failure
 Napi::Value Seal(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const SealKinds kinds =
-      info[0].As<Napi::Boolean>().Value() ? SealKinds::kAll : SealKinds::kSockets;
-  const Result<std::vector<OpenDescriptor>> sealed = SealDescriptors(kinds);
+  SealRequest request;
+  request.kinds = static_cast<SealKinds>(info[0].As<Napi::Number>().Int32Value());
+  request.except = ToNumbers(info[1]);
+  request.standard = info[2].As<Napi::Boolean>().Value();
+  const Result<std::vector<OpenDescriptor>> sealed = SealDescriptors(request);
   if (!sealed.ok()) return FailureToJs(env, sealed.error());
   Napi::Array result = Napi::Array::New(env, sealed.value().size());
   for (uint32_t i = 0; i < sealed.value().size(); ++i) {

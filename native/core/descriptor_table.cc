@@ -65,17 +65,34 @@ Result<std::vector<HeldDescriptor>> HoldDescriptors(const std::vector<int>& numb
   return held;
 }
 
-Result<std::vector<OpenDescriptor>> SealDescriptors(SealKinds kinds) {
+namespace {
+
+bool IsWanted(SealKinds kinds, const DescriptorObject& object) {
+  switch (kinds) {
+    case SealKinds::kSockets:
+      return object.socket.has_value();
+    case SealKinds::kListeners:
+      return object.kind == ObjectKind::kListener;
+    case SealKinds::kAll:
+      break;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<OpenDescriptor>> SealDescriptors(const SealRequest& request) {
   Result<std::vector<int>> numbers = ListDescriptors();
   if (!numbers.ok()) return numbers.error();
   std::vector<OpenDescriptor> sealed;
+  const auto& except = request.except;
   for (int fd : numbers.value()) {
-    if (fd <= 2) continue;
+    if (fd <= 2 && !request.standard) continue;
+    if (std::find(except.begin(), except.end(), fd) != except.end()) continue;
     const int flags = fcntl(fd, F_GETFD);
     if (flags < 0 || (flags & FD_CLOEXEC) != 0) continue;  // closed meanwhile, or sealed already
     Result<DescriptorObject> object = DescribeDescriptor(fd);
-    if (!object.ok()) continue;
-    if (kinds == SealKinds::kSockets && !object.value().socket.has_value()) continue;
+    if (!object.ok() || !IsWanted(request.kinds, object.value())) continue;
     if (fcntl(fd, F_SETFD, flags | FD_CLOEXEC) != 0) continue;
     sealed.push_back({fd, true, std::move(object.value())});
   }

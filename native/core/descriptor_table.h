@@ -31,9 +31,15 @@ struct HeldDescriptor {
 };
 Result<std::vector<HeldDescriptor>> HoldDescriptors(const std::vector<int>& numbers);
 
-enum class SealKinds { kSockets, kAll };
+enum class SealKinds { kSockets, kListeners, kAll };
 
-// Sets close-on-exec on what is open and lacks it, 0, 1 and 2 apart. Returns what was changed.
-Result<std::vector<OpenDescriptor>> SealDescriptors(SealKinds kinds);
+struct SealRequest {
+  SealKinds kinds = SealKinds::kSockets;
+  std::vector<int> except;
+  bool standard = false;  // 0, 1 and 2 too
+};
+
+// Sets close-on-exec on what is open and lacks it. Returns what was changed.
+Result<std::vector<OpenDescriptor>> SealDescriptors(const SealRequest& request);
 
 }  // namespace sallyport

@@ -36,6 +36,7 @@ int64_t SignedWord(std::string_view word) {
   return negative ? -static_cast<int64_t>(number) : static_cast<int64_t>(number);
 }
 
+// What fits into an int; 0 for what does not.
 pid_t PidWord(std::string_view word) {
   const int64_t number = SignedWord(word);
   return number < -1 || number > std::numeric_limits<pid_t>::max() ? 0 : static_cast<pid_t>(number);
@@ -108,6 +109,7 @@ bool ParseStat(std::string_view text, StatFacts* facts) {
         break;
       case 9:
         facts->is_kernel_thread = (UnsignedWord(word) & 0x00200000) != 0;  // PF_KTHREAD
+        facts->is_exiting = (UnsignedWord(word) & 0x4) != 0;               // PF_EXITING
         break;
       case 20:
         facts->threads = PidWord(word);
@@ -158,6 +160,8 @@ bool ParseFdinfo(std::string_view text, FdinfoFacts* facts) {
       if (!TakeNumber(&line, &flags, 8) || flags > std::numeric_limits<uint32_t>::max()) continue;
       facts->flags = static_cast<int>(static_cast<uint32_t>(flags));
       has_flags = true;
+    } else if (TakePrefix(&line, "mnt_id:")) {
+      facts->mount = PidWord(TakeWord(&line));
     } else if (TakePrefix(&line, "ino:")) {
       facts->inode = UnsignedWord(TakeWord(&line));
     } else if (TakePrefix(&line, "lock:")) {

@@ -20,6 +20,7 @@ struct StatFacts {
   pid_t session = 0;
   int threads = 0;
   bool is_kernel_thread = false;
+  bool is_exiting = false;  // it has closed its descriptors, or is about to
   uint64_t start_time = 0;  // clock ticks after boot
   // Where the program's code, stack and arguments lie: an exec changes at least one of them. Zero
   // to a reader who may not trace the process.
@@ -34,6 +35,7 @@ int64_t ParseEffectiveUid(std::string_view text);
 struct FdinfoFacts {
   int64_t offset = 0;
   uint64_t inode = 0;              // 0 where the kernel does not print it (before 5.14)
+  int mount = 0;                   // which mount the file is on; 0 where it is not printed
   int flags = 0;                   // with O_CLOEXEC where the descriptor is close-on-exec
   pid_t pidfd_target = 0;          // of a pidfd; -1: it has been reaped
   std::vector<std::string> locks;  // as in /proc/locks, without the number

@@ -111,12 +111,21 @@ void ReadOtherTables(int directory, TableScan* scan, ScannedProcess* process) {
   }
 }
 
-bool HasEnded(char state) { return state == 'Z' || state == 'X' || state == 'x'; }
+bool IsZombie(const StatFacts& facts) {
+  return facts.state == 'Z' || facts.state == 'X' || facts.state == 'x';
+}
 
-void ReadTables(int directory, const ScanRequest& request, ScannedProcess* process) {
+// An exiting process has no descriptors before it is a zombie, and looks as if it never had any. A
+// leader may also be a zombie from the beginning, while its other threads go on.
+bool EndedMeanwhile(const StatFacts& before, const StatFacts& after) {
+  return after.is_exiting && !IsZombie(before);
+}
+
+void ReadTables(int directory, const ScanRequest& request, InternalMounts* mounts,
+                ScannedProcess* process) {
   std::vector<int> ours;
   if (process->pid == getpid()) ours.push_back(directory);
-  TableScan scan(&request.only, std::move(ours));
+  TableScan scan(&request.only, mounts, std::move(ours));
   const int refused = scan.Read(directory, 0, &process->descriptors);
   if (refused != 0) return Refuse(process, ScanRefusal::kDescriptors, refused);
   if (process->facts.threads > 1) ReadOtherTables(directory, &scan, process);
@@ -125,7 +134,7 @@ void ReadTables(int directory, const ScanRequest& request, ScannedProcess* proce
   }
 }
 
-ScannedProcess ScanProcess(pid_t pid, const ScanRequest& request) {
+ScannedProcess ScanProcess(pid_t pid, const ScanRequest& request, InternalMounts* mounts) {
   ScannedProcess process;
   process.pid = pid;
   const std::string path = "/proc/" + std::to_string(pid);
@@ -153,10 +162,10 @@ ScannedProcess ScanProcess(pid_t pid, const ScanRequest& request) {
     // What the filter leaves out is asked for the few that have something.
     if (request.only.empty()) ReadFacts(directory.get(), &process);
     if (request.facts_only) return process;
-    ReadTables(directory.get(), request, &process);
+    ReadTables(directory.get(), request, mounts, &process);
     StatFacts after;
     const bool gone = ReadStat(directory.get(), &after) != 0;
-    if (gone || (HasEnded(after.state) && !HasEnded(process.facts.state))) {
+    if (gone || EndedMeanwhile(process.facts, after)) {
       process.refusal = ScanRefusal::kEnded;
       process.errno_value = ESRCH;
       return process;
@@ -182,8 +191,9 @@ std::vector<ScannedProcess> ScanProcesses(const ScanRequest& request) {
   }
   std::vector<ScannedProcess> processes;
   processes.reserve(pids.size());
+  InternalMounts mounts;
   for (pid_t pid : pids) {
-    ScannedProcess process = ScanProcess(pid, request);
+    ScannedProcess process = ScanProcess(pid, request, &mounts);
     const bool ended = process.refusal == ScanRefusal::kEnded ||
                        (process.refusal == ScanRefusal::kProcess &&
                         (process.errno_value == ENOENT || process.errno_value == ESRCH));

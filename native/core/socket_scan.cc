@@ -55,6 +55,16 @@ void FindOurs(SocketSelection* selection, std::vector<SocketRow>* found) {
   if (self.valid()) FindSocketsInProc(self.get(), selection, found);
 }
 
+// Another one, which its members' /proc shows to whoever may look at them. Whoever may enter it
+// asks the kernel there: 0.1 s for 100 000 connections in place of 1 s, and it tells peers too.
+void FindTheirs(pid_t member, SocketSelection* selection, std::vector<SocketRow>* found) {
+  const UniqueFd process = OpenProcess(std::to_string(member));
+  if (!process.valid()) return;
+  const UniqueFd network(openat(process.get(), "ns/net", O_RDONLY | O_CLOEXEC));
+  if (network.valid() && FindSocketsInside(network.get(), selection, found).ok()) return;
+  FindSocketsInProc(process.get(), selection, found);
+}
+
 // The other ends of Unix sockets belong to whoever has them, and their names are what we are
 // connected to.
 void NamePeers(SocketScan* scan) {
@@ -107,8 +117,7 @@ SocketScan ResolveSockets(const SocketWish& wish, std::vector<ScannedProcess>* p
     network.selection.listeners = wish.listeners;
     network.selection.port = wish.port;
     std::vector<SocketRow> found;
-    const UniqueFd member = OpenProcess(std::to_string(network.member));
-    if (member.valid()) FindSocketsInProc(member.get(), &network.selection, &found);
+    FindTheirs(network.member, &network.selection, &found);
     Keep(inode, std::move(found), &scan);
     // A socket stays in the namespace in which it was made, whoever holds it.
     rest.inodes.merge(network.selection.inodes);

@@ -160,6 +160,15 @@ bool ParsePacketLine(std::string_view line, SocketRow* row) {
 
 }  // namespace
 
+bool PeekInetLine(std::string_view line, uint64_t* inode, int* state) {
+  for (int skipped = 0; skipped < 3; ++skipped) TakeWord(&line);
+  uint64_t number = 0;
+  if (!HexWord(&line, &number) || number > std::numeric_limits<uint8_t>::max()) return false;
+  *state = static_cast<int>(number);
+  for (int skipped = 0; skipped < 5; ++skipped) TakeWord(&line);
+  return DecimalWord(&line, inode);
+}
+
 bool ParseSocketLine(SocketTable table, std::string_view line, SocketRow* row) {
   switch (table) {
     case SocketTable::kInet:

@@ -16,4 +16,8 @@ enum class SocketTable { kInet, kInet6, kUnix, kNetlink, kPacket };
 // is no row.
 bool ParseSocketLine(SocketTable table, std::string_view line, SocketRow* row);
 
+// The inode and the state of a line of an Internet table, at a fraction of the cost: most lines of
+// a big table are not wanted. False where it is no row.
+bool PeekInetLine(std::string_view line, uint64_t* inode, int* state);
+
 }  // namespace sallyport

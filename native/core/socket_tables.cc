@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "core/proc_text.h"
 #include "core/socket_diag.h"
 #include "core/socket_table_text.h"
+#include "core/thread.h"
 #include "core/unique_fd.h"
 
 namespace sallyport {
@@ -50,8 +52,19 @@ bool HasPort(const SocketRow& row, int port) {
   return colon != std::string::npos && row.local.substr(colon + 1) == std::to_string(port);
 }
 
+bool IsWorthParsing(const ProcTable& table, std::string_view line,
+                    const SocketSelection& selection) {
+  if (table.format != SocketTable::kInet && table.format != SocketTable::kInet6) return true;
+  uint64_t inode = 0;
+  int state = 0;
+  if (!PeekInetLine(line, &inode, &state)) return false;
+  return selection.port != 0 || (selection.listeners && state == kStateListen) ||
+         selection.inodes.count(inode) != 0;
+}
+
 void KeepLine(const ProcTable& table, std::string_view line, SocketSelection* selection,
               std::vector<SocketRow>* rows) {
+  if (!IsWorthParsing(table, line, *selection)) return;
   SocketRow row;
   row.type = table.type;
   row.protocol = table.protocol;
@@ -146,6 +159,20 @@ Result<bool> FindSocketsByDiag(SocketSelection* selection, std::vector<SocketRow
     ReadProcTable(self.get(), kProcTables[i], selection, rows);
   }
   return true;
+}
+
+Result<bool> FindSocketsInside(int network, SocketSelection* selection,
+                               std::vector<SocketRow>* rows) {
+  Result<bool> result = SysError{"audit", EAGAIN, "setns"};
+  const bool ran = RunOnThread("sallyport-net", [&] {
+    // Of this thread alone, which ends with this function.
+    if (setns(network, CLONE_NEWNET) != 0) {
+      result = SysError{"audit", errno, "setns"};
+    } else {
+      result = FindSocketsByDiag(selection, rows);
+    }
+  });
+  return ran ? result : SysError{"audit", EAGAIN, "pthread_create"};
 }
 
 void FindUnixByDiag(SocketSelection* selection, std::vector<SocketRow>* rows) {

@@ -23,6 +23,11 @@ struct SocketSelection {
 // /proc.
 Result<bool> FindSocketsByDiag(SocketSelection* selection, std::vector<SocketRow>* rows);
 
+// The same for the namespace behind `network`, an open /proc/<pid>/ns/net, from a thread that
+// enters it. Refused to all but the mighty (CAP_SYS_ADMIN there and here).
+Result<bool> FindSocketsInside(int network, SocketSelection* selection,
+                               std::vector<SocketRow>* rows);
+
 // Only Unix sockets; where the system has no sock_diag, none.
 void FindUnixByDiag(SocketSelection* selection, std::vector<SocketRow>* rows);
 

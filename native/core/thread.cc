@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include <condition_variable>
 #include <csignal>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace sallyport {
@@ -47,6 +49,23 @@ bool StartThread(const char* name, std::function<void()> body) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return started;
+}
+
+bool RunOnThread(const char* name, const std::function<void()>& body) {
+  std::mutex mutex;
+  std::condition_variable finished;
+  bool done = false;
+  const bool started = StartThread(name, [&] {
+    body();
+    // Under the lock to its end: once it is let go, what this refers to may be gone.
+    const std::lock_guard<std::mutex> lock(mutex);
+    done = true;
+    finished.notify_one();
+  });
+  if (!started) return false;
+  std::unique_lock<std::mutex> lock(mutex);
+  finished.wait(lock, [&] { return done; });
+  return true;
 }
 
 }  // namespace sallyport

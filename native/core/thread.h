@@ -10,4 +10,7 @@ namespace sallyport {
 // when the system refuses another thread.
 bool StartThread(const char* name, std::function<void()> body);
 
+// The same, and waits until `body` has returned. False, without having run it, likewise.
+bool RunOnThread(const char* name, const std::function<void()>& body);
+
 }  // namespace sallyport

@@ -65,7 +65,8 @@ export function requireExpected(fd: number, object: DescriptorObject, expected: 
   );
 }
 
-function findDifference(object: DescriptorObject, expected: Expectation): string | null {
+/** Null where the object is what was expected. */
+export function findDifference(object: DescriptorObject, expected: Expectation): string | null {
   if (!isExpectedKind(object.kind, expected.kind)) return `kind ${expected.kind}`;
   if (object.access !== expected.access) return `access ${expected.access}`;
   if (expected.path !== undefined && object.target !== expected.path)

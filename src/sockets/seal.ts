@@ -5,8 +5,21 @@ import { takeOwn } from '../own-properties.js';
 import type { DescriptorObject } from '../objects/object.js';
 
 export interface SealOptions {
-  /** `sockets` (the default), or `all`. */
-  kinds?: 'sockets' | 'all';
+  /** `sockets` (the default, listeners among them), `listeners` alone, or `all`. */
+  kinds?: 'sockets' | 'listeners' | 'all';
+  /** Numbers that stay as they are. */
+  except?: readonly number[];
+  /** Also 0, 1 and 2. Default false. */
+  standard?: boolean;
+  /**
+   * Seal again at this interval, in milliseconds, what native libraries have opened since. The timer
+   * does not keep the process running. Between two passes a plain spawn can still hand something over.
+   */
+  every?: number;
+  /** Ends the repetition. */
+  signal?: AbortSignal;
+  /** Called with what a later pass has sealed, where that is anything. */
+  onSealed?: (sealed: SealedDescriptor[]) => void;
 }
 
 /** A descriptor that was open without close-on-exec, and has it now. */
@@ -14,20 +27,80 @@ export interface SealedDescriptor extends DescriptorObject {
   readonly fd: number;
 }
 
+const OPTION_NAMES = ['kinds', 'except', 'standard', 'every', 'signal', 'onSealed'] as const;
+// SealKinds in native/core/descriptor_table.h.
+const KINDS = { sockets: 0, listeners: 1, all: 2 } as const;
+
+interface Pass {
+  kinds: number;
+  except: Int32Array;
+  standard: boolean;
+}
+
 /**
  * Sets FD_CLOEXEC, fcntl(2), on what this process has open, past every gap between the numbers. Node
  * itself does so at its start, up to the first gap after 15. 0, 1 and 2 are left alone. What other
- * threads open afterwards is not sealed.
+ * threads open afterwards is not sealed, unless `every` says when to look again.
  *
  * @returns what was changed, by ascending number
  * @throws {SallyportError} where /proc/self/fd cannot be read
  */
 export function sealDescriptors(options: SealOptions = {}): SealedDescriptor[] {
-  const { kinds } = takeOwn(options, 'sealDescriptors', ['kinds']);
-  if (kinds !== undefined && kinds !== 'sockets' && kinds !== 'all') {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'kinds', "must be 'sockets' or 'all'");
+  const taken = takeOwn(options, 'sealDescriptors', OPTION_NAMES);
+  const pass = takePass(taken.kinds, taken.except, taken.standard);
+  const { every, signal, onSealed } = takeRepetition(taken.every, taken.signal, taken.onSealed);
+  const sealed = seal(pass);
+  if (every !== undefined) repeat(pass, every, signal, onSealed);
+  return sealed;
+}
+
+function takePass(kinds: unknown, except: unknown, standard: unknown): Pass {
+  if (kinds !== undefined && !(typeof kinds === 'string' && Object.hasOwn(KINDS, kinds))) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'kinds',
+      "must be 'sockets', 'listeners' or 'all'",
+    );
   }
-  const sealed = native().sealDescriptors(kinds === 'all');
+  const isNumber = (fd: unknown): fd is number => Number.isInteger(fd) && (fd as number) >= 0;
+  if (except !== undefined && !(Array.isArray(except) && except.every(isNumber))) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'except', 'must be an array of descriptor numbers');
+  }
+  if (standard !== undefined && typeof standard !== 'boolean') {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'standard', 'must be true or false');
+  }
+  return {
+    kinds: KINDS[(kinds ?? 'sockets') as keyof typeof KINDS],
+    except: Int32Array.from(except ?? []),
+    standard: standard === true,
+  };
+}
+
+function takeRepetition(
+  every: unknown,
+  signal: unknown,
+  onSealed: unknown,
+): { every?: number; signal?: AbortSignal; onSealed?: (sealed: SealedDescriptor[]) => void } {
+  if (every !== undefined && !(typeof every === 'number' && every >= 1 && every < 2 ** 31)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'every', 'must be milliseconds, 1 or more');
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'signal', 'must be an AbortSignal');
+  }
+  if (onSealed !== undefined && typeof onSealed !== 'function') {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'onSealed', 'must be a function');
+  }
+  return {
+    ...(every === undefined ? {} : { every }),
+    ...(signal === undefined ? {} : { signal }),
+    ...(onSealed === undefined
+      ? {}
+      : { onSealed: onSealed as (sealed: SealedDescriptor[]) => void }),
+  };
+}
+
+function seal({ kinds, except, standard }: Pass): SealedDescriptor[] {
+  const sealed = native().sealDescriptors(kinds, except, standard);
   if (isFailure(sealed)) {
     throw systemError(sealed.errno, 'opendir', 'is /proc mounted?', {
       syscall: 'seal',
@@ -37,4 +110,19 @@ export function sealDescriptors(options: SealOptions = {}): SealedDescriptor[] {
     });
   }
   return sealed.map(([fd, object]) => ({ fd, ...object }));
+}
+
+function repeat(
+  pass: Pass,
+  every: number,
+  signal: AbortSignal | undefined,
+  onSealed: ((sealed: SealedDescriptor[]) => void) | undefined,
+): void {
+  if (signal?.aborted === true) return;
+  const timer = setInterval(() => {
+    const sealed = seal(pass);
+    if (sealed.length > 0) onSealed?.(sealed);
+  }, every);
+  timer.unref();
+  signal?.addEventListener('abort', () => clearInterval(timer), { once: true });
 }

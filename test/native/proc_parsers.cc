@@ -96,6 +96,11 @@ TEST_CASE("socket tables") {
   CHECK(row.receive_queue == 11);
   CHECK(row.uid == 1000);
   CHECK(row.inode == 12345);
+  uint64_t inode = 0;
+  int state = 0;
+  REQUIRE(PeekInetLine(kTcp, &inode, &state));
+  CHECK(inode == 12345);
+  CHECK(state == kStateEstablished);
   row = SocketRow{};
   REQUIRE(ParseSocketLine(SocketTable::kInet6, kTcp6, &row));
   CHECK(row.local == "[::1]:80");
@@ -148,6 +153,8 @@ void FeedAll(const std::string& bytes) {
     SocketRow row;
     ParseSocketLine(table, bytes, &row);
   }
+  int state = 0;
+  PeekInetLine(bytes, &inode, &state);
   SocketSelection everything;
   everything.listeners = true;
   everything.port = 8080;

@@ -14,6 +14,12 @@ const runs = (command: string, ...args: string[]): boolean =>
 const probes = {
   strace: () => runs('strace', '-o', '/dev/null', 'true'),
   bash: () => runs('bash', '-c', ':'),
+  lsof: () => runs('lsof', '-v'),
+  lsfd: () => runs('lsfd', '--version'),
+  ss: () => runs('ss', '-V'),
+  unshare: () => runs('unshare', '--net', 'true'),
+  chromium: () => runs('chromium', '--version'),
+  'systemd-socket-activate': () => runs('systemd-socket-activate', '--version'),
   // Only root can run a test as another user, and as root a test about permission proves nothing.
   'another uid': () => process.getuid?.() !== 0 || spawnSync('true', { uid: 65534 }).status === 0,
   'core files': () => makesCore(),
@@ -66,8 +72,8 @@ const mustRun = process.env['SALLYPORT_MUST_RUN'] === '1';
 type Body = () => void | Promise<void>;
 
 interface Wrapper {
-  it(name: string, body: Body, timeout?: number): void;
-  describe(name: string, body: () => void): void;
+  it: (name: string, body: Body, timeout?: number) => void;
+  describe: (name: string, body: () => void) => void;
 }
 
 /** `needs('strace').it(name, …)`: as vitest's own `it` and `describe` where the tools are there. */

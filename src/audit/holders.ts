@@ -1,0 +1,135 @@
+// Which processes hold an object: a port, a path, an inode, a descriptor of ours.
+import { statSync } from 'node:fs';
+
+import { invalid, systemError } from '../errors.js';
+import { isFailure, native } from '../native.js';
+import { takeOwn } from '../own-properties.js';
+import type { DescriptorRecord, Holding, ProcessAudit } from './record.js';
+import { scan, toAudit } from './scan.js';
+
+/** Exactly one of them. */
+export type HolderQuery =
+  | { port: number }
+  | { path: string }
+  | { inode: number | bigint | string; dev?: number | bigint }
+  | { fd: number };
+
+export interface Holder extends Holding {
+  readonly process: ProcessAudit;
+  readonly record: DescriptorRecord;
+}
+
+export interface HolderReport {
+  /** By ascending pid and number. One for each descriptor. */
+  readonly holders: readonly Holder[];
+  /** Processes that could not be read: any of them may hold it too. */
+  readonly unreadable: ReadonlyArray<{ readonly pid: number; readonly reason: string }>;
+}
+
+type Match = (record: DescriptorRecord) => boolean;
+
+/**
+ * @throws {SallyportTypeError} for anything but one of the four
+ * @throws {SallyportError} stage `audit`: no such path, or the descriptor is not open
+ */
+export function findHolders(query: HolderQuery): HolderReport {
+  const matches = takeQuery(query);
+  const holders: Holder[] = [];
+  const unreadable: Array<{ pid: number; reason: string }> = [];
+  for (const scanned of scan().processes) {
+    const audit = toAudit(scanned);
+    if (audit.unreadable !== undefined) unreadable.push({ pid: audit.pid, reason: audit.unreadable });
+    for (const record of audit.descriptors) {
+      if (!matches(record)) continue;
+      holders.push({ pid: audit.pid, fd: record.fd, command: audit.command, process: audit, record });
+    }
+  }
+  return { holders, unreadable };
+}
+
+function takeQuery(query: unknown): Match {
+  const { port, path, inode, dev, fd } = takeOwn(query, 'query', [
+    'port',
+    'path',
+    'inode',
+    'dev',
+    'fd',
+  ]);
+  if ([port, path, inode, fd].filter((value) => value !== undefined).length !== 1) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query', 'must have one of port, path, inode, fd');
+  }
+  if (port !== undefined) return hasLocalPort(requirePort(port, 'query.port'));
+  if (path !== undefined) return isAtPath(path);
+  if (fd !== undefined) return isSameAs(fd);
+  return hasInode(inode, dev);
+}
+
+/** @throws {SallyportTypeError} */
+export function requirePort(port: unknown, option: string): number {
+  if (typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65536) return port;
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, 'must be a number from 1 to 65535');
+}
+
+/** Of an IP socket. A Unix socket whose path ends like a port has none. */
+export function hasLocalPort(port: number): Match {
+  return ({ socket }) => socket !== undefined && localPort(socket) === port;
+}
+
+const AF_INET = 2;
+const AF_INET6 = 10;
+
+export function localPort({ family, local }: { family: number; local: string }): number | null {
+  if (family !== AF_INET && family !== AF_INET6) return null;
+  return Number(local.slice(local.lastIndexOf(':') + 1));
+}
+
+function isAtPath(path: unknown): Match {
+  if (typeof path !== 'string' || path === '') {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query.path', 'must be a path');
+  }
+  // A Unix socket's own inode is another than that of its name, and its name may be gone.
+  const isNamedSo: Match = ({ socket, target }) => socket?.local === path || target === path;
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    const same = hasInode(ino, dev);
+    return (record) => same(record) || isNamedSo(record);
+  } catch (error) {
+    const { errno = 0 } = error as NodeJS.ErrnoException;
+    if (path.startsWith('@')) return isNamedSo;
+    throw systemError(-errno, 'stat', '', {
+      syscall: 'find holders',
+      stage: 'audit',
+      stagePath: path,
+      stageSource: 'reported',
+    });
+  }
+}
+
+function hasInode(inode: unknown, dev: unknown): Match {
+  const text = takeNumber(inode, 'query.inode');
+  const device = dev === undefined ? undefined : Number(takeNumber(dev, 'query.dev'));
+  return (record) => record.inode === text && (device === undefined || record.dev === device);
+}
+
+/** @returns its digits */
+function takeNumber(value: unknown, option: string): string {
+  const given = typeof value === 'string' || typeof value === 'bigint' || typeof value === 'number';
+  if (given && /^\d{1,20}$/.test(String(value))) return BigInt(value).toString();
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, 'must be a number or its digits');
+}
+
+function isSameAs(fd: unknown): Match {
+  if (typeof fd !== 'number' || !Number.isSafeInteger(fd) || fd < 0 || fd >= 2 ** 31) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query.fd', 'must be a descriptor number');
+  }
+  const object = native().describeDescriptor(fd);
+  if (isFailure(object)) {
+    throw systemError(object.errno, 'fstat', 'it is not open here', {
+      syscall: 'find holders',
+      stage: 'audit',
+      stagePath: String(fd),
+      stageSource: 'reported',
+    });
+  }
+  return ({ dev, inode }) => dev === object.dev && inode === object.inode;
+}

@@ -1,0 +1,116 @@
+// Asks for native scans, and says why a process could not be read.
+import { readFileSync } from 'node:fs';
+
+import { describeErrno } from '../errors.js';
+import { native, SCAN_EVERY, SCAN_FACTS_ONLY, SCAN_LISTENERS, SCAN_SOCKETS } from '../native.js';
+import type { Holding, ProcessAudit } from './record.js';
+import { unpackScan, type Scanned, type ScannedProcess } from './unpack.js';
+
+export interface ScanWish {
+  /** Every process that /proc shows, where it is left out. */
+  pids?: readonly number[];
+  /** Also listeners that no readable process has. */
+  listeners?: boolean;
+  /** Also sockets with this local port that no process has (TIME-WAIT). */
+  port?: number;
+}
+
+const NOTHING = new Float64Array();
+
+/** All descriptors, with what the kernel's tables say of their sockets. */
+export function scan({ pids, listeners, port }: ScanWish = {}): Scanned {
+  const what =
+    SCAN_SOCKETS | (pids === undefined ? SCAN_EVERY : 0) | (listeners === true ? SCAN_LISTENERS : 0);
+  const list = Int32Array.from(pids ?? []);
+  return unpackScan(native().scanProcesses(list, what, NOTHING, port ?? 0));
+}
+
+/** Only what is said of each process, and no descriptors. */
+export function scanFacts(): ScannedProcess[] {
+  const what = SCAN_EVERY | SCAN_FACTS_ONLY;
+  return unpackScan(native().scanProcesses(new Int32Array(), what, NOTHING, 0)).processes;
+}
+
+/** Who has pipes or sockets with these inodes: the processes that do, each with these only. */
+export function scanFor(inodes: Iterable<string>): ScannedProcess[] {
+  const only = Float64Array.from(inodes, Number);
+  if (only.length === 0) return [];
+  return unpackScan(native().scanProcesses(new Int32Array(), SCAN_EVERY, only, 0)).processes;
+}
+
+/** Undefined where all of it was read. */
+export function describeRefusal({ refusal, errno, pid }: ScannedProcess): string | undefined {
+  const why = errno === 0 ? '' : `: ${describeErrno(errno).name}, ${describeErrno(errno).text}`;
+  switch (refusal) {
+    case 'none':
+      return undefined;
+    case 'process':
+      return `/proc/${pid} cannot be read${why}`;
+    case 'descriptors':
+      return `its descriptors cannot be read${why} (another user's process, one that changed its ids, or a program that may be executed and not read; or this process may not look at it)`;
+    case 'details':
+      return `flags and close-on-exec of its descriptors cannot be read${why}`;
+    case 'threads':
+      return `the descriptor tables of its threads cannot be read${why}`;
+    case 'ended':
+      return 'it ended while it was read';
+    case 'executed':
+      return 'it executed other programs, time and again, while it was read';
+  }
+}
+
+// Clock ticks are hundredths of a second to user space on every architecture that Node runs on.
+const TICKS_PER_SECOND = 100;
+
+let bootTime: number | undefined;
+
+/** Milliseconds after 1970. */
+function readBootTime(): number {
+  const line = /^btime (\d+)$/m.exec(readFileSync('/proc/stat', 'latin1'));
+  return Number(line?.[1] ?? 0) * 1000;
+}
+
+export function startedAt(startTime: number): Date {
+  bootTime ??= readBootTime();
+  return new Date(bootTime + (startTime / TICKS_PER_SECOND) * 1000);
+}
+
+export function toAudit(process: ScannedProcess): ProcessAudit {
+  const unreadable = describeRefusal(process);
+  return {
+    pid: process.pid,
+    startTime: process.startTime,
+    startedAt: startedAt(process.startTime),
+    state: process.state,
+    command: process.command,
+    executable: process.executable,
+    commandLine: process.commandLine,
+    uid: process.uid,
+    sessionId: process.sessionId,
+    groupId: process.groupId,
+    parentPid: process.parentPid,
+    descriptors: process.descriptors,
+    leaks: [],
+    ...(unreadable === undefined ? undefined : { unreadable }),
+  };
+}
+
+/** By inode: who has these pipes and sockets. */
+export function indexHoldings(
+  inodes: ReadonlySet<string>,
+  processes: readonly ScannedProcess[],
+): Map<string, Array<Holding & { access: string }>> {
+  const index = new Map<string, Array<Holding & { access: string }>>();
+  for (const { pid, command, descriptors } of processes) {
+    for (const { fd, kind, inode, access } of descriptors) {
+      // Only their inodes are numbers of one filesystem each, of which there is one.
+      const isInternal = kind === 'pipe' || kind === 'socket' || kind === 'listener';
+      if (!isInternal || !inodes.has(inode)) continue;
+      const holding = { pid, fd, command, access };
+      const holdings = index.get(inode);
+      if (holdings === undefined) index.set(inode, [holding]);
+      else holdings.push(holding);
+    }
+  }
+  return index;
+}

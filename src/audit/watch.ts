@@ -1,0 +1,97 @@
+// Descriptors that appear in a process and vanish from it, by looking again and again.
+import { setTimeout as wait } from 'node:timers/promises';
+
+import { invalid } from '../errors.js';
+import { takeOwn } from '../own-properties.js';
+import { auditProcess } from './audit.js';
+import type { DescriptorRecord, ProcessAudit } from './record.js';
+
+export interface WatchOptions {
+  /** Milliseconds between two looks. Default 500. What comes and goes in between is not seen. */
+  interval?: number;
+  /** Ends the watch; the loop ends as if the process had. */
+  signal?: AbortSignal;
+}
+
+export interface DescriptorChange {
+  readonly type: 'appeared' | 'vanished' | 'changed';
+  readonly record: DescriptorRecord;
+  /** What was there before, of `changed`: the number means another object now. */
+  readonly before?: DescriptorRecord;
+  /** When it was seen. */
+  readonly at: Date;
+}
+
+const DEFAULT_INTERVAL = 500;
+
+/**
+ * /proc has no events for descriptors. Ends when the process does.
+ *
+ * @throws as auditProcess, when the loop begins; and where the process can be read no more
+ */
+export async function* watchProcess(
+  pid: number,
+  options?: WatchOptions,
+): AsyncGenerator<DescriptorChange, void, undefined> {
+  const { interval, signal } = takeWatchOptions(options);
+  const look = (): ProcessAudit => auditProcess(pid, { origins: false, otherEnds: false });
+  const first = look();
+  let seen = byNumber(first);
+  while (!isAborted(signal)) {
+    try {
+      await wait(interval, undefined, signal === undefined ? {} : { signal });
+    } catch {
+      return;
+    }
+    const now = lookAgain(look, first);
+    const found = now === undefined ? new Map<string, DescriptorRecord>() : byNumber(now);
+    yield* differences(seen, found, new Date());
+    if (now === undefined) return;
+    seen = found;
+  }
+}
+
+const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
+
+function takeWatchOptions(options: unknown): { interval: number; signal: AbortSignal | undefined } {
+  const { interval, signal } = takeOwn(options, 'options', ['interval', 'signal']);
+  if (interval !== undefined && !(typeof interval === 'number' && interval >= 1 && interval < 2 ** 31)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'interval', 'must be milliseconds, 1 or more');
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'signal', 'must be an AbortSignal');
+  }
+  return { interval: interval ?? DEFAULT_INTERVAL, signal };
+}
+
+/** Undefined where the process has ended, whoever has its pid by now. */
+function lookAgain(look: () => ProcessAudit, first: ProcessAudit): ProcessAudit | undefined {
+  try {
+    const now = look();
+    return now.startTime === first.startTime && now.state !== 'Z' ? now : undefined;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ESRCH') return undefined;
+    throw error;
+  }
+}
+
+function byNumber({ descriptors }: ProcessAudit): Map<string, DescriptorRecord> {
+  return new Map(descriptors.map((record) => [`${record.thread ?? ''}:${record.fd}`, record]));
+}
+
+function* differences(
+  before: ReadonlyMap<string, DescriptorRecord>,
+  now: ReadonlyMap<string, DescriptorRecord>,
+  at: Date,
+): Generator<DescriptorChange> {
+  for (const [key, record] of before) {
+    if (!now.has(key)) yield { type: 'vanished', record, at };
+  }
+  for (const [key, record] of now) {
+    const old = before.get(key);
+    if (old === undefined) yield { type: 'appeared', record, at };
+    else if (old.dev !== record.dev || old.inode !== record.inode) {
+      yield { type: 'changed', record, before: old, at };
+    }
+  }
+}

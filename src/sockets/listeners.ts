@@ -1,0 +1,176 @@
+// Every listening socket, who has it, which of them accepts on it, and how the others came to it.
+import type { Holding } from '../audit/record.js';
+import { localPort, requirePort } from '../audit/holders.js';
+import { describeRefusal, scan, startedAt } from '../audit/scan.js';
+import type { Scanned, ScannedProcess, ScannedSocket } from '../audit/unpack.js';
+import { takeOwn } from '../own-properties.js';
+import { judge, type Role } from './serving.js';
+
+export interface ListenerOptions {
+  /** Only those on this TCP port. */
+  port?: number;
+}
+
+export interface ListenerHolder extends Holding {
+  /**
+   * `owner` accepts on it, or may; `copy` was given it and does nothing with it; `unknown`: it cannot
+   * be seen, and nothing is released from it without `force`.
+   */
+  readonly role: Role;
+  /** What shows the role, in words. */
+  readonly evidence: string;
+  /** In words: how it came to the listener. */
+  readonly howItGotThere: string;
+  /** The holder above it in the chain of parents, if there is one: it had the listener first. */
+  readonly inheritedFrom: number | null;
+  readonly commandLine: readonly string[];
+  readonly uid: number | null;
+  readonly parentPid: number;
+  /** When the process began; when it got the listener nobody recorded. */
+  readonly since: Date;
+  readonly startTime: number;
+  readonly closeOnExec: boolean | null;
+}
+
+export interface Listener {
+  readonly inode: string;
+  /** `127.0.0.1:80`, `[::1]:80`, `/run/x.sock`, `@abstract`. */
+  readonly local: string;
+  /** Null for a Unix socket. */
+  readonly port: number | null;
+  /** AF_*. */
+  readonly family: number;
+  readonly uid: number | null;
+  /** Connections that wait to be accepted. */
+  readonly waiting: number | null;
+  /** How many may wait. */
+  readonly backlog: number | null;
+  /** Inode of its network namespace. */
+  readonly network: number | null;
+  /** Whether that is ours. */
+  readonly isHere: boolean;
+  /** Empty where no process that can be read has it. */
+  readonly holders: readonly ListenerHolder[];
+}
+
+export interface ListenerReport {
+  readonly listeners: readonly Listener[];
+  /** Processes that could not be read: any of them may hold a listener too. */
+  readonly unreadable: ReadonlyArray<{ readonly pid: number; readonly reason: string }>;
+}
+
+/** @throws {SallyportTypeError} for a wrong option */
+export function listListeners(options?: ListenerOptions): ListenerReport {
+  const { port } = takeOwn(options, 'options', ['port']);
+  const number = port === undefined ? undefined : requirePort(port, 'port');
+  const scanned = scan({ listeners: true });
+  return { listeners: findListeners(scanned, number), unreadable: findUnreadable(scanned) };
+}
+
+export function findUnreadable({ processes }: Scanned): Array<{ pid: number; reason: string }> {
+  return processes.flatMap((process) => {
+    const reason = describeRefusal(process);
+    return reason === undefined ? [] : [{ pid: process.pid, reason }];
+  });
+}
+
+/** @param port undefined: all of them */
+export function findListeners(scanned: Scanned, port: number | undefined): Listener[] {
+  const { processes, sockets, ownNetwork } = scanned;
+  const byPid = new Map(processes.map((process) => [process.pid, process]));
+  return sockets
+    .filter(({ facts }) => facts.state === 'LISTEN')
+    .filter(({ facts }) => port === undefined || localPort(facts) === port)
+    .map((socket) => ({
+      inode: socket.inode,
+      local: socket.facts.local,
+      port: localPort(socket.facts),
+      family: socket.facts.family,
+      uid: socket.uid,
+      waiting: socket.facts.receiveQueue,
+      backlog: socket.facts.sendQueue,
+      network: socket.facts.network,
+      isHere: socket.facts.network === ownNetwork,
+      holders: findHoldersOf(socket, processes, byPid),
+    }))
+    .sort((a, b) => (a.port ?? 65536) - (b.port ?? 65536) || (a.local < b.local ? -1 : 1));
+}
+
+function findHoldersOf(
+  socket: ScannedSocket,
+  processes: readonly ScannedProcess[],
+  byPid: ReadonlyMap<number, ScannedProcess>,
+): ListenerHolder[] {
+  const holding = processes.filter(({ descriptors }) =>
+    descriptors.some(({ inode, kind }) => kind === 'listener' && inode === socket.inode),
+  );
+  const pids = new Set(holding.map(({ pid }) => pid));
+  return holding.flatMap((process) => {
+    const { role, evidence } = judge(process, socket);
+    const inheritedFrom = findAncestor(process, pids, byPid);
+    return process.descriptors
+      .filter(({ inode, kind }) => kind === 'listener' && inode === socket.inode)
+      .map(({ fd, closeOnExec }) => ({
+        pid: process.pid,
+        fd,
+        command: process.command,
+        role,
+        evidence,
+        howItGotThere: tellHow(process, inheritedFrom, byPid),
+        inheritedFrom,
+        commandLine: process.commandLine,
+        uid: process.uid,
+        parentPid: process.parentPid,
+        since: startedAt(process.startTime),
+        startTime: process.startTime,
+        closeOnExec,
+      }));
+  });
+}
+
+/** The nearest one above that has the listener too. */
+function findAncestor(
+  process: ScannedProcess,
+  holders: ReadonlySet<number>,
+  byPid: ReadonlyMap<number, ScannedProcess>,
+): number | null {
+  for (const { pid } of ancestorsOf(process, byPid)) if (holders.has(pid)) return pid;
+  return null;
+}
+
+export function* ancestorsOf(
+  process: ScannedProcess,
+  byPid: ReadonlyMap<number, ScannedProcess>,
+): Generator<ScannedProcess> {
+  const seen = new Set([process.pid]);
+  let above = byPid.get(process.parentPid);
+  while (above !== undefined && !seen.has(above.pid)) {
+    seen.add(above.pid);
+    yield above;
+    above = byPid.get(above.parentPid);
+  }
+}
+
+function tellHow(
+  process: ScannedProcess,
+  inheritedFrom: number | null,
+  byPid: ReadonlyMap<number, ScannedProcess>,
+): string {
+  if (inheritedFrom !== null) {
+    const chain = [`${process.command} (${process.pid})`];
+    for (const { pid, command } of ancestorsOf(process, byPid)) {
+      chain.push(`${command} (${pid})`);
+      if (pid === inheritedFrom) break;
+    }
+    return `the same socket is open above it: ${chain.join(' ← ')}, so it was inherited from ${inheritedFrom}`;
+  }
+  const parent = byPid.get(process.parentPid);
+  const adopted =
+    process.parentPid === 1 || (parent !== undefined && parent.startTime > process.startTime);
+  if (adopted) {
+    return `its parent has ended and ${process.parentPid} adopted it: opened by itself, or inherited from one that is gone`;
+  }
+  const name = parent === undefined ? String(process.parentPid) : `${parent.command} (${parent.pid})`;
+  return `no process above it has the socket: opened by itself, or inherited from ${name}, which has closed it since`;
+}
+

@@ -1,0 +1,179 @@
+// auditTree, findHolders and watchProcess.
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { auditAll, auditTree, findHolders, watchProcess, type DescriptorChange } from '../../src/index.js';
+import { findTree } from '../../src/audit/tree.js';
+import { thrown } from '../support/errors.js';
+import { makeScratch } from '../support/fixtures.js';
+import { waitFor } from '../support/processes.js';
+
+describe('findTree', () => {
+  const facts = (pid: number, parentPid: number, sessionId = 1, groupId = pid, startTime = pid) => ({
+    pid,
+    parentPid,
+    sessionId,
+    groupId,
+    startTime,
+  });
+
+  it('descendants, parents first', () => {
+    const processes = [facts(30, 20), facts(10, 1), facts(20, 10), facts(21, 10), facts(40, 1)];
+    expect(findTree(10, processes)).toEqual([10, 20, 30, 21]);
+  });
+
+  it('orphans that share a session or group which a member leads', () => {
+    const processes = [
+      facts(10, 1),
+      facts(20, 10, 20),
+      facts(30, 1, 20),
+      facts(31, 1, 1, 20),
+      facts(32, 30, 32),
+      facts(50, 1, 50),
+    ];
+    expect(findTree(10, processes)).toEqual([10, 20, 30, 32, 31]);
+  });
+
+  it('not one that is older than the root, nor a loop, nor nothing', () => {
+    expect(findTree(10, [facts(10, 1), facts(5, 10, 1, 5, 5)])).toEqual([10]);
+    expect(findTree(10, [facts(10, 11), facts(11, 10)])).toEqual([10, 11]);
+    expect(findTree(10, [])).toEqual([]);
+  });
+});
+
+describe('auditTree', () => {
+  it('a shell, its child, and what was orphaned below it', async () => {
+    const script = 'setsid sh -c "sleep 60 & echo; wait" & sleep 60';
+    const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+    try {
+      const tree = await waitFor('the tree', () => {
+        const audits = auditTree(child.pid ?? 0);
+        const sleeps = audits.filter(({ command }) => command === 'sleep');
+        return sleeps.length === 2 && audits;
+      });
+      expect(tree[0]).toMatchObject({ pid: child.pid, command: 'sh' });
+      for (const { parentPid } of tree.slice(1)) {
+        expect(tree.map(({ pid }) => pid)).toContain(parentPid);
+      }
+      // They share its stdout, and each is said to have inherited it.
+      const shared = tree.map(({ descriptors }) => descriptors.find(({ fd }) => fd === 1));
+      expect(new Set(shared.map((record) => record?.inode)).size).toBe(1);
+      expect(shared.slice(1).map((record) => record?.origin)).toEqual(
+        shared.slice(1).map(() => ({ inherited: true, by: 'kcmp' })),
+      );
+    } finally {
+      for (const { pid } of auditTree(child.pid ?? 0).reverse()) process.kill(pid, 'SIGKILL');
+    }
+  });
+
+  it('of nobody is ESRCH', () => {
+    expect(thrown(() => auditTree(2 ** 22)).code).toBe('ESRCH');
+  });
+});
+
+describe('auditAll', () => {
+  it('has this process, and says of others why they could not be read', () => {
+    const audits = auditAll();
+    expect(audits.map(({ pid }) => pid)).toContain(process.pid);
+    for (const { unreadable, descriptors, state, command } of audits) {
+      if (unreadable !== undefined) expect(unreadable).not.toBe('');
+      else if (command === 'node' && state !== 'Z') expect(descriptors.length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('findHolders', () => {
+  it('by port, path, inode and descriptor', async () => {
+    const file = path.join(makeScratch(), 'held');
+    writeFileSync(file, '');
+    const fd = openSync(file, 'r');
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const listener = (server as unknown as { _handle: { fd: number } })._handle.fd;
+    const child = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', fd, listener] });
+    try {
+      const expected = (own: number, theirs: number) => [
+        expect.objectContaining({ pid: process.pid, fd: own }),
+        expect.objectContaining({ pid: child.pid, fd: theirs, command: 'sleep' }),
+      ];
+      await waitFor('exec', () => findHolders({ fd }).holders[1]?.command === 'sleep');
+      const { inode, dev } = findHolders({ fd }).holders[0]?.record ?? {};
+      if (inode === undefined || dev === undefined) throw new Error('not held');
+      const sorted = (query: Parameters<typeof findHolders>[0]) =>
+        [...findHolders(query).holders].sort((a) => (a.pid === process.pid ? -1 : 1));
+      expect(sorted({ path: file })).toEqual(expected(fd, 3));
+      expect(sorted({ inode, dev })).toEqual(expected(fd, 3));
+      expect(sorted({ inode: BigInt(inode), dev })).toEqual(expected(fd, 3));
+      expect(sorted({ fd })).toEqual(expected(fd, 3));
+      expect(sorted({ port })).toEqual(expected(listener, 4));
+      expect(sorted({ fd: listener })).toEqual(expected(listener, 4));
+    } finally {
+      child.kill();
+      closeSync(fd);
+      server.close();
+    }
+  });
+
+  it('a Unix socket by its path', async () => {
+    const at = path.join(makeScratch(), 'x.sock');
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(at, resolve));
+    expect(findHolders({ path: at }).holders).toEqual([
+      expect.objectContaining({ pid: process.pid, command: expect.any(String) as string }),
+    ]);
+    server.close();
+  });
+
+  it.each([[{}], [{ port: 1, fd: 1 }], [{ port: 0 }], [{ path: '' }], [{ inode: 'x' }], [{ fd: -1 }], [{ pid: 1 }]])(
+    'refuses %j',
+    (query) => {
+      expect(thrown(() => findHolders(query as never))).toBeInstanceOf(TypeError);
+    },
+  );
+
+  it('says what is not there', () => {
+    expect(thrown(() => findHolders({ path: '/no/such' }))).toMatchObject({ code: 'ENOENT', stage: 'audit' });
+    expect(thrown(() => findHolders({ fd: 19_999 }))).toMatchObject({ code: 'EBADF', stage: 'audit' });
+  });
+});
+
+describe('watchProcess', () => {
+  it('tells what appears, changes and vanishes, until the process ends', async () => {
+    const script = 'read l; exec 7</etc/hosts; read l; exec 7</etc/passwd; read l; exec 7<&-; read l';
+    const child = spawn('sh', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'] });
+    const seen: Array<[string, number, string]> = [];
+    const next = () => child.stdin.write('\n');
+    const step = ({ type, record }: DescriptorChange): void => {
+      if (record.fd !== 7) return;
+      seen.push([type, record.fd, record.target]);
+      next();
+    };
+    await waitFor('sh', () => auditTree(child.pid ?? 0)[0]?.command === 'sh');
+    const watch = watchProcess(child.pid ?? 0, { interval: 5 });
+    const first = watch.next();
+    next();
+    const { value } = await first;
+    if (value) step(value);
+    for await (const change of watch) step(change);
+    expect(seen).toEqual([
+      ['appeared', 7, '/etc/hosts'],
+      ['changed', 7, '/etc/passwd'],
+      ['vanished', 7, '/etc/passwd'],
+    ]);
+    expect(child.exitCode ?? (await new Promise((resolve) => child.once('exit', resolve)))).toBe(0);
+  });
+
+  it('ends by its signal, and is ESRCH for nobody', async () => {
+    const stop = new AbortController();
+    const watch = watchProcess(process.pid, { interval: 100_000, signal: stop.signal });
+    const next = watch.next();
+    setImmediate(() => stop.abort());
+    expect(await next).toEqual({ value: undefined, done: true });
+    await expect(watchProcess(2 ** 22).next()).rejects.toMatchObject({ code: 'ESRCH' });
+    await expect(watchProcess(1, { interval: 0 }).next()).rejects.toThrow(TypeError);
+  });
+});

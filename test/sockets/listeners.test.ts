@@ -1,0 +1,299 @@
+// Who holds a port, why a bind fails, and freeing it from a stray copy without ending its holder.
+import { describe, expect, it } from 'vitest';
+
+import { explainPort, listListeners, releaseListener } from '../../src/index.js';
+import { thrown } from '../support/errors.js';
+import { inNode } from '../support/node-script.js';
+
+/** A listener whose server is gone, while a `sleep` that it started holds a copy. */
+const orphanCopy = (unprivileged: boolean) =>
+  inNode(
+    async ({ sallyport, storm, processes, require }) => {
+      const { spawn } = require('node:child_process') as typeof import('node:child_process');
+      const net = require('node:net') as typeof import('node:net');
+      const { fd, port } = storm.listenInheritable(40);
+      const sleep = spawn('sleep', ['60'], { stdio: 'ignore' });
+      storm.closeFd(fd);
+      const bind = () =>
+        new Promise<string>((resolve) => {
+          const server = net.createServer();
+          server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'));
+          server.listen(port, '127.0.0.1', () => server.close(() => resolve('bound')));
+        });
+      try {
+        // It is what it will be once its exec is over.
+        await processes.waitFor('sleep', () => {
+          const [listener] = sallyport.listListeners({ port }).listeners;
+          return listener?.holders[0]?.command === 'sleep' && listener.holders[0].role === 'copy';
+        });
+        const before = await bind();
+        const listed = sallyport.listListeners({ port }).listeners;
+        const explained = sallyport.explainPort(port);
+        const released = sallyport.releaseListener({ port });
+        const after = await bind();
+        const lives = processes.readStat(sleep.pid ?? 0)?.state;
+        const later = sallyport.explainPort(port);
+        return { pid: sleep.pid, port, before, listed, explained, released, after, lives, later };
+      } finally {
+        sleep.kill();
+      }
+    },
+    null,
+    { unprivileged },
+  );
+
+describe('a listener that only a sleep has', () => {
+  it.each([false, true])('is explained and released (unprivileged: %s)', async (unprivileged) => {
+    const seen = await orphanCopy(unprivileged);
+    expect(seen.before).toBe('EADDRINUSE');
+    expect(seen.listed).toHaveLength(1);
+    expect(seen.listed[0]).toMatchObject({ port: seen.port, isHere: true, backlog: 16 });
+    expect(seen.listed[0]?.holders).toEqual([
+      expect.objectContaining({
+        pid: seen.pid,
+        fd: 40,
+        command: 'sleep',
+        role: 'copy',
+        inheritedFrom: null,
+      }),
+    ]);
+    expect(seen.explained.free).toBe(false);
+    expect(seen.explained.causes[0]).toMatchObject({
+      kind: 'copy',
+      blocks: 'always',
+      pid: seen.pid,
+      fd: 40,
+      command: 'sleep',
+    });
+    expect(seen.explained.text).toContain(`sleep (pid ${String(seen.pid)}, descriptor 40)`);
+    expect(seen.explained.text).toContain('which has closed it since');
+    expect(seen.released).toHaveLength(1);
+    expect(seen.released[0]?.through).toEqual({ pid: seen.pid, fd: 40, command: 'sleep' });
+    expect(seen.after).toBe('bound');
+    expect(seen.lives).toBe('S');
+    expect(seen.later.free).toBe(true);
+  });
+});
+
+describe('a listener whose server lives', () => {
+  it('names the server as owner, and the chain to the copy', async () => {
+    const seen = await inNode(async ({ sallyport, processes, require }) => {
+      const { spawn } = require('node:child_process') as typeof import('node:child_process');
+      const net = require('node:net') as typeof import('node:net');
+      const server = net.createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as { port: number };
+      const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
+      const sleep = spawn('sh', ['-c', 'sleep 60 & echo; wait'], { stdio: ['ignore', 'pipe', 'ignore', fd] });
+      try {
+        const holders = await processes.waitFor('both', () => {
+          const found = sallyport.listListeners({ port }).listeners[0]?.holders;
+          return found?.filter(({ role }) => role === 'copy').length === 2 ? found : false;
+        });
+        const leaf = holders.find(({ command }) => command === 'sleep');
+        const refused: Record<string, string> = {};
+        try {
+          sallyport.releaseListener({ port });
+        } catch (error) {
+          Object.assign(refused, error, { message: (error as Error).message });
+        }
+        const stillListens = server.listening;
+        const chain = leaf?.howItGotThere;
+        const own = sallyport.explainPort(port).causes[0];
+        return { me: process.pid, sh: sleep.pid, holders, refused, stillListens, chain, own };
+      } finally {
+        for (const { pid } of processes.listChildren(sleep.pid)) process.kill(pid);
+        sleep.kill();
+        server.close();
+      }
+    }, null);
+    expect(seen.holders.map(({ command, role }) => [command, role])).toEqual([
+      ['node', 'owner'],
+      ['sh', 'copy'],
+      ['sleep', 'copy'],
+    ]);
+    const leaf = seen.holders.find(({ command }) => command === 'sleep');
+    expect(leaf).toMatchObject({ fd: 3, inheritedFrom: seen.sh });
+    expect(seen.chain).toContain(`sleep (${String(leaf?.pid)}) ← sh (${String(seen.sh)})`);
+    expect(seen.refused).toMatchObject({ code: 'ERR_SALLYPORT_LISTENER_IN_USE', stage: 'release' });
+    expect(seen.refused.message).toContain('say force');
+    expect(seen.own).toMatchObject({ kind: 'own' });
+  });
+
+  it.each([
+    ['accept', 'import socket; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); s.accept()'],
+    ['poll', 'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); p=select.poll(); p.register(s); p.poll()'],
+    ['select', 'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); select.select([s],[],[])'],
+    ['epoll', 'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); p=select.epoll(); p.register(s); p.poll()'],
+  ])('is not released from a server in %s without force', async (way, program) => {
+    const seen = await inNode(
+      async ({ sallyport, processes, require }, program) => {
+        const { spawn } = require('node:child_process') as typeof import('node:child_process');
+        const events = require('node:events') as typeof import('node:events');
+        const server = spawn('python3', ['-c', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+        try {
+          const [line] = (await events.once(server.stdout, 'data')) as [Buffer];
+          const port = Number(String(line));
+          const evidence = await processes.waitFor('the server', () => {
+            const holder = sallyport.listListeners({ port }).listeners[0]?.holders[0];
+            return holder?.role === 'owner' && holder.evidence;
+          });
+          let code: string | undefined;
+          try {
+            sallyport.releaseListener({ port });
+          } catch (error) {
+            code = (error as NodeJS.ErrnoException).code;
+          }
+          const listens = sallyport.listListeners({ port }).listeners.length;
+          const released = sallyport.releaseListener({ port, force: true }).length;
+          const left = sallyport.listListeners({ port }).listeners.length;
+          return { evidence, code, listens, released, left };
+        } finally {
+          server.kill();
+        }
+      },
+      program,
+    );
+    expect(seen).toMatchObject({
+      evidence: expect.stringContaining(way) as string,
+      code: 'ERR_SALLYPORT_LISTENER_IN_USE',
+      listens: 1,
+      released: 1,
+      left: 0,
+    });
+  });
+
+  it('a server that handles its only connection, and accepts no other meanwhile, is one', async () => {
+    const role = await inNode(async ({ sallyport, processes, require }) => {
+      const { spawn } = require('node:child_process') as typeof import('node:child_process');
+      const events = require('node:events') as typeof import('node:events');
+      const net = require('node:net') as typeof import('node:net');
+      const program =
+        'import socket; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); c,_=s.accept(); c.recv(1)';
+      const server = spawn('python3', ['-c', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const [line] = (await events.once(server.stdout, 'data')) as [Buffer];
+      const port = Number(String(line));
+      const client = net.connect(port, '127.0.0.1');
+      try {
+        return await processes.waitFor('the connection', () => {
+          const holder = sallyport.listListeners({ port }).listeners[0]?.holders[0];
+          return holder?.evidence.includes('connections that came in') && holder.role;
+        });
+      } finally {
+        client.destroy();
+        server.kill();
+      }
+    }, null);
+    expect(role).toBe('owner');
+  });
+});
+
+describe('what cannot be released', () => {
+  it('is said for UDP, for nothing there, for a Unix socket and for wrong queries', async () => {
+    const seen = await inNode(async ({ sallyport, require, scratch }) => {
+      const dgram = require('node:dgram') as typeof import('node:dgram');
+      const net = require('node:net') as typeof import('node:net');
+      const udp = dgram.createSocket('udp4');
+      await new Promise<void>((resolve) => udp.bind(0, '127.0.0.1', resolve));
+      const { port } = udp.address();
+      const unix = net.createServer();
+      await new Promise<void>((resolve) => unix.listen(`${scratch}/u.sock`, resolve));
+      const { fd } = (unix as unknown as { _handle: { fd: number } })._handle;
+      const attempt = (call: () => unknown) => {
+        try {
+          call();
+          return 'released';
+        } catch (error) {
+          return `${(error as NodeJS.ErrnoException).code ?? ''} ${(error as Error).message}`;
+        }
+      };
+      const answers = {
+        udp: attempt(() => sallyport.releaseListener({ port })),
+        unix: attempt(() => sallyport.releaseListener({ pid: process.pid, fd, force: true })),
+        explained: sallyport.explainPort(port),
+      };
+      udp.close();
+      unix.close();
+      return { ...answers, gone: attempt(() => sallyport.releaseListener({ port })) };
+    }, null);
+    expect(seen.udp).toMatch(/^ERR_SALLYPORT_NOT_RELEASABLE .*UDP/);
+    expect(seen.unix).toMatch(/^ERR_SALLYPORT_NOT_RELEASABLE .*Unix/);
+    expect(seen.gone).toMatch(/^ERR_SALLYPORT_NOT_RELEASABLE .*no TCP socket listens/);
+    expect(seen.explained.causes.map(({ kind, blocks }) => [kind, blocks])).toEqual([['udp', 'never']]);
+    expect(seen.explained.free).toBe(true);
+  });
+
+  it.each([[{}], [{ port: 0 }], [{ port: '80' }], [{ pid: 1 }], [{ port: 80, pid: 1 }], [{ prt: 80 }]])(
+    'refuses %j',
+    (query) => {
+      const error = thrown(() => releaseListener(query as never));
+      expect(error.code).toMatch(/^ERR_SALLYPORT_(INVALID_ARGUMENT|UNKNOWN_OPTION)$/);
+      expect(error).toBeInstanceOf(TypeError);
+    },
+  );
+
+  it('explainPort and listListeners refuse what is no port', () => {
+    for (const port of [0, 65536, 1.5, '80', null]) {
+      expect(thrown(() => explainPort(port as never)).code).toBe('ERR_SALLYPORT_INVALID_ARGUMENT');
+    }
+    expect(thrown(() => listListeners({ port: -1 })).code).toBe('ERR_SALLYPORT_INVALID_ARGUMENT');
+  });
+});
+
+describe('explainPort', () => {
+  it('tells of TIME-WAIT, and of connections that have the port', async () => {
+    const seen = await inNode(async ({ sallyport, processes, require }) => {
+      const net = require('node:net') as typeof import('node:net');
+      const events = require('node:events') as typeof import('node:events');
+      const server = net.createServer((socket) => socket.end());
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as { port: number };
+      const client = net.connect(port, '127.0.0.1');
+      client.resume();
+      await events.once(client, 'close');
+      await new Promise((resolve) => server.close(resolve));
+      const waiting = await processes.waitFor('TIME-WAIT', () => {
+        const explained = sallyport.explainPort(port);
+        return explained.causes.some(({ kind }) => kind === 'time-wait') && explained;
+      });
+      const held = net.createServer();
+      await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
+      const { port: busy } = held.address() as { port: number };
+      const one = net.connect(busy, '127.0.0.1');
+      await events.once(one, 'connect');
+      const [other] = await Promise.all([events.once(held, 'connection'), events.once(net.connect(busy, '127.0.0.1'), 'connect')]);
+      held.close();
+      const connected = sallyport.explainPort(busy);
+      one.destroy();
+      (other[0] as import('node:net').Socket).destroy();
+      setImmediate(() => process.exit(0));
+      return { waiting, connected };
+    }, null);
+    expect(seen.waiting).toMatchObject({ free: true });
+    expect(seen.waiting.causes[0]).toMatchObject({ kind: 'time-wait', blocks: 'without-reuse' });
+    expect(seen.connected.causes[0]).toMatchObject({ kind: 'connection', blocks: 'without-reuse' });
+    expect(seen.connected.text).toContain('node (pid');
+  });
+
+  it('a port that nobody has is free', async () => {
+    const text = await inNode(async ({ sallyport, require }) => {
+      const net = require('node:net') as typeof import('node:net');
+      const server = net.createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as { port: number };
+      await new Promise((resolve) => server.close(resolve));
+      return sallyport.explainPort(port).text;
+    }, null);
+    expect(text).toMatch(/^Port \d+ is free/);
+  });
+
+  it('says to an unprivileged user that a low port is not for it', async () => {
+    const explained = await inNode(({ sallyport }) => sallyport.explainPort(79), null, {
+      unprivileged: true,
+    });
+    expect(explained.causes).toEqual([
+      expect.objectContaining({ kind: 'privileged', blocks: 'always' }),
+    ]);
+    expect(explained.free).toBe(false);
+  });
+});
