@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { Command, CommanderError } from 'commander';
 
+import { addAuditCommands } from './audit-commands.js';
 import { explainFailure } from './failure.js';
 import { complain, print } from './output.js';
 import type { RunFlags } from './run-options.js';
@@ -71,6 +72,8 @@ Examples:
     const { run } = require('./run.js') as typeof import('./run.js');
     process.exitCode = await run(file, args, flags);
   });
+
+addAuditCommands(program);
 
 function collect(value: string, before: string[] = []): string[] {
   return [...before, value];

@@ -7,27 +7,37 @@ import { EXIT } from '../../src/cli/failure.js';
 import { root } from '../support/fixtures.js';
 import { firstNames, readDocument } from './markdown.js';
 
-const section = readDocument('docs/options.md').sections.find(
-  ({ heading }) => heading === 'sallyport run',
-);
-const rows = section?.rows ?? [];
+const rowsOf = (page: string, command: string): string[][] =>
+  readDocument(page).sections.find(({ heading }) => heading === `sallyport ${command}`)?.rows ?? [];
 
-function readHelp(): string {
+const rows = rowsOf('docs/options.md', 'run');
+
+/** As the help of the command has them: `--pass <N[=M]>`. */
+function readFlags(command: string): string[] {
   const main = path.join(root, 'dist/cli/main.js');
-  return spawnSync(process.execPath, [main, 'run', '--help'], { encoding: 'utf8' }).stdout;
+  const { stdout } = spawnSync(process.execPath, [main, command, '--help'], { encoding: 'utf8' });
+  return [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+(?: <[^>]+>)?)/gm)].map(([, flag = '']) => flag);
 }
 
 describe('docs/options.md', () => {
   it('has the options of `sallyport run`', () => {
-    const flags = [...readHelp().matchAll(/^ {2}(?:-\w, )?(--[a-z-]+(?: <[^>]+>)?)/gm)];
+    const flags = readFlags('run');
     expect(flags.length).toBeGreaterThan(3);
     const documented = firstNames(rows).filter((name) => name.startsWith('--'));
-    expect(documented.sort()).toEqual(flags.map(([, flag]) => flag).sort());
+    expect(documented.sort()).toEqual(flags.sort());
   });
 
   it('has its exit codes', () => {
     const codes = rows.flatMap(([cell = '']) => (/^\d[\d+n]*$/.test(cell) ? [cell] : []));
     const { signalBase, ...own } = EXIT;
     expect(codes).toEqual([...Object.values(own).map(String), `${signalBase}+n`]);
+  });
+});
+
+describe('docs/audit.md', () => {
+  it.each(['audit', 'leaks', 'listeners', 'holders'])('has the options of `sallyport %s`', (command) => {
+    const flags = readFlags(command).filter((flag) => flag !== '--help');
+    expect(flags.length).toBeGreaterThan(0);
+    expect(firstNames(rowsOf('docs/audit.md', command)).sort()).toEqual(flags.sort());
   });
 });

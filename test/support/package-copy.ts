@@ -11,6 +11,7 @@ const PARTS = [
   'build/Release/sallyport-launcher',
   'prebuilds',
   'node_modules/node-gyp-build',
+  'node_modules/commander',
   'test/fixtures/parent.cjs',
   'test/fixtures/build',
   'test/support/processes.cjs',

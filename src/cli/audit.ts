@@ -1,0 +1,103 @@
+// `sallyport audit`: what a process has open, compared with what it should have.
+import { readFileSync, writeFileSync } from 'node:fs';
+
+import { auditProcess, auditTree, watchProcess, type AuditOptions, type ProcessAudit } from '../index.js';
+import { DESCRIPTOR_HEADING, describeColumns, describeProcess, describeTarget } from './describe-record.js';
+import { UsageError } from './failure.js';
+import { print } from './output.js';
+import { clean, formatTable, paint } from './table.js';
+import { renderPage } from './tree-page.js';
+
+/** Of all commands that look: nothing found, something found, or it could not be told. */
+export const FOUND = { nothing: 0, something: 1, unknown: 2 } as const;
+
+export interface AuditFlags {
+  tree?: boolean;
+  json?: boolean;
+  against?: string;
+  watch?: boolean;
+  interval?: string;
+  html?: string;
+}
+
+export async function audit(pid: string | undefined, flags: AuditFlags): Promise<number> {
+  const number = parsePid(pid);
+  requireOneWay(flags);
+  if (flags.watch === true) return await watch(number, flags);
+  const against = flags.against === undefined ? undefined : readAgainst(flags.against);
+  const audits =
+    flags.tree === true
+      ? auditTree(number)
+      : [auditProcess(number, against === undefined ? {} : { against })];
+  if (flags.html !== undefined) writeFileSync(flags.html, renderPage(audits));
+  else if (flags.json === true) print(`${JSON.stringify({ version: 1, processes: audits }, null, 2)}\n`);
+  else print(audits.map(formatAudit).join('\n'));
+  return judge(audits);
+}
+
+function requireOneWay({ tree, json, against, watch, html }: AuditFlags): void {
+  if (html !== undefined && tree !== true) throw new UsageError('--html: needs --tree');
+  if (html !== undefined && json === true) throw new UsageError('--html and --json: choose one');
+  if (against !== undefined && tree === true) {
+    throw new UsageError('--against: a plan is of one process, leave --tree out');
+  }
+  if (watch === true && (tree === true || against !== undefined)) {
+    throw new UsageError('--watch: goes with --json and --interval only');
+  }
+}
+
+export function parsePid(text: string | undefined): number {
+  if (text !== undefined && /^[1-9]\d{0,9}$/.test(text)) return Number(text);
+  throw new UsageError(
+    text === undefined ? 'no process given: write its id' : 'the process is given by its id, a number',
+  );
+}
+
+function readAgainst(file: string): NonNullable<AuditOptions['against']> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as NonNullable<AuditOptions['against']>;
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message;
+    throw new UsageError(`--against: ${why}: give what 'sallyport run --explain --json' printed`);
+  }
+}
+
+function judge(audits: readonly ProcessAudit[]): number {
+  if (audits.some(({ leaks }) => leaks.length > 0)) return FOUND.something;
+  return audits.some(({ unreadable }) => unreadable !== undefined) ? FOUND.unknown : FOUND.nothing;
+}
+
+export function formatAudit(audit: ProcessAudit): string {
+  const { descriptors, leaks, unreadable, verdict } = audit;
+  const leaking = new Set(leaks);
+  const parts = [`${paint(clean(describeProcess(audit)), 'bold')}\n`];
+  if (descriptors.length > 0) {
+    const rows = descriptors.map((record) => describeColumns(record, leaking.has(record)));
+    parts.push(formatTable(DESCRIPTOR_HEADING, rows));
+  } else if (unreadable === undefined) parts.push('has nothing open\n');
+  if (unreadable !== undefined) parts.push(`${paint(`not readable: ${clean(unreadable)}`, 'yellow')}\n`);
+  if (verdict === 'clean') parts.push(`${paint('clean', 'green')}: all that is open is named\n`);
+  if (verdict === 'leaks') {
+    parts.push(`${paint('leaks', 'red')}: ${leaks.map(({ fd }) => fd).join(', ')} are not named, or are something else\n`);
+  }
+  if (verdict === 'unknown') parts.push(`${paint('unknown', 'yellow')}: not all of it could be read\n`);
+  return parts.join('');
+}
+
+async function watch(pid: number, { interval, json }: AuditFlags): Promise<number> {
+  const milliseconds = interval === undefined ? undefined : parseInterval(interval);
+  const changes = watchProcess(pid, milliseconds === undefined ? {} : { interval: milliseconds });
+  for await (const change of changes) {
+    const { type, record, at } = change;
+    const sign = { appeared: '+', vanished: '-', changed: '~' }[type];
+    const colour = { appeared: 'green', vanished: 'red', changed: 'yellow' } as const;
+    const line = `${at.toISOString()}  ${sign} ${record.fd}  ${record.kind} ${record.access}  ${describeTarget(record)}`;
+    print(json === true ? `${JSON.stringify(change)}\n` : `${paint(clean(line), colour[type])}\n`);
+  }
+  return FOUND.nothing;
+}
+
+function parseInterval(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError('--interval: give milliseconds, 1 or more');
+}
