@@ -33,7 +33,7 @@ Result<bool> AccountLookups::Submit(std::unique_ptr<LaunchJob> job, LanePool& po
   return SysError{"process", EAGAIN, ""};
 }
 
-void AccountLookups::LookUp(JobId id, AccountNames names, std::vector<LaunchStep> steps,
+void AccountLookups::LookUp(JobId id, const AccountNames& names, std::vector<LaunchStep> steps,
                             LanePool& pool) {
   const Result<bool> found = LookUpAccounts(names, &steps);
   std::shared_ptr<LaunchListener> listener;

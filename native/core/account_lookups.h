@@ -34,7 +34,7 @@ class AccountLookups {
  private:
   AccountLookups() = default;
 
-  void LookUp(JobId id, AccountNames names, std::vector<LaunchStep> steps, LanePool& pool);
+  void LookUp(JobId id, const AccountNames& names, std::vector<LaunchStep> steps, LanePool& pool);
 
   std::mutex mutex_;
   std::map<JobId, std::unique_ptr<LaunchJob>> pending_;
