@@ -60,10 +60,22 @@ describe('what was asked for, and nothing else', () => {
   it.each<[Record<string, unknown>, unknown]>([
     [{ user: 'www-data' }, { user: 'www-data', groups: [] }],
     [{ user: 0 }, { user: 0, groups: [] }],
-    [{ user: 'a', group: 5 }, { user: 'a', group: 5, groups: [] }],
-    [{ user: 'a', groups: 'init' }, { user: 'a', groups: 'init' }],
-    [{ user: 'a', groups: [1] }, { user: 'a', groups: [1] }],
-    [{ user: 'a', groups: null }, { user: 'a', groups: [] }],
+    [
+      { user: 'a', group: 5 },
+      { user: 'a', group: 5, groups: [] },
+    ],
+    [
+      { user: 'a', groups: 'init' },
+      { user: 'a', groups: 'init' },
+    ],
+    [
+      { user: 'a', groups: [1] },
+      { user: 'a', groups: [1] },
+    ],
+    [
+      { user: 'a', groups: null },
+      { user: 'a', groups: [] },
+    ],
     [{ user: 'svc$' }, { user: 'svc$', groups: [] }],
     [{ user: 'DOMAIN\\somebody' }, { user: 'DOMAIN\\somebody', groups: [] }],
   ])('%j', (given, expected) => {
@@ -89,7 +101,8 @@ describe('what was asked for, and nothing else', () => {
 });
 
 describe('refused, by name', () => {
-  const whole = (from: number, to: number): string => `must be a whole number from ${from} to ${to}`;
+  const whole = (from: number, to: number): string =>
+    `must be a whole number from ${from} to ${to}`;
   const limit = "must be a whole number from 0, or 'unlimited'";
 
   it.each<[Record<string, unknown>, string, string]>([
@@ -107,11 +120,7 @@ describe('refused, by name', () => {
     [{ cpuAffinity: [0, 8192] }, 'cpuAffinity[1]', whole(0, 8191)],
     [{ cpuAffinity: [0, null] }, 'cpuAffinity[1]', whole(0, 8191)],
     [{ ioPriority: 'idle' }, 'ioPriority', 'must be an object with class, level, not string'],
-    [
-      { ioPriority: {} },
-      'ioPriority.class',
-      "must be 'realtime', 'best-effort' or 'idle'",
-    ],
+    [{ ioPriority: {} }, 'ioPriority.class', "must be 'realtime', 'best-effort' or 'idle'"],
     [
       { ioPriority: { class: 'toString' } },
       'ioPriority.class',
@@ -126,7 +135,11 @@ describe('refused, by name', () => {
     [{ limits: { core: 'infinity' } }, 'limits.core', limit],
     [{ limits: { core: { soft: 1 } } }, 'limits.core.hard', limit],
     [{ limits: { core: { hard: 1 } } }, 'limits.core.soft', limit],
-    [{ limits: { core: { soft: 2, hard: 1 } } }, 'limits.core', 'has a soft limit above the hard one'],
+    [
+      { limits: { core: { soft: 2, hard: 1 } } },
+      'limits.core',
+      'has a soft limit above the hard one',
+    ],
     [
       { limits: { core: { soft: 'unlimited', hard: 1 } } },
       'limits.core',
@@ -151,11 +164,7 @@ describe('refused, by name', () => {
     ],
     [{ dieWithParent: 0 }, 'dieWithParent', 'must be true, false or a signal'],
     [{ terminal: -1 }, 'terminal', whole(0, 2147483647)],
-    [
-      { terminal: 3 },
-      'terminal',
-      '3 is not a descriptor of the child; name one of stdio or pass',
-    ],
+    [{ terminal: 3 }, 'terminal', '3 is not a descriptor of the child; name one of stdio or pass'],
   ])('%j', (options, stagePath, message) => {
     const error = thrown(() => resolve(options));
     expect(error).toMatchObject({

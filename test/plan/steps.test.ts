@@ -18,7 +18,7 @@ type Step = [name: string | undefined, ...values: number[]];
 function steps(attributes: LaunchAttributes, parent = 1): Step[] {
   const { numbers } = orderSteps(attributes, parent);
   const result: Step[] = [];
-  for (let at = 0; at < numbers.length; ) {
+  for (let at = 0; at < numbers.length;) {
     const count = numbers[at + 1]!;
     result.push([CODES.get(numbers[at]!), ...numbers.slice(at + 2, at + 2 + count)]);
     at += 2 + count;
@@ -70,22 +70,25 @@ describe('ids', () => {
     [{ user: 1, group: 2, groups: [] }, [['GROUPS'], ['GROUP', 2], ['USER', 1]], '', ''],
     // Its own group is not known without the database.
     [{ user: 1, groups: [] }, [['GROUPS'], ['GROUP', LOOK_UP], ['USER', 1]], '1', ''],
-    [
-      { user: 'a', groups: [] },
-      [['GROUPS'], ['GROUP', LOOK_UP], ['USER', LOOK_UP]],
-      'a',
-      '',
-    ],
+    [{ user: 'a', groups: [] }, [['GROUPS'], ['GROUP', LOOK_UP], ['USER', LOOK_UP]], 'a', ''],
     [
       { user: 'a', group: 'b', groups: [7] },
-      [['GROUPS', 7], ['GROUP', LOOK_UP], ['USER', LOOK_UP]],
+      [
+        ['GROUPS', 7],
+        ['GROUP', LOOK_UP],
+        ['USER', LOOK_UP],
+      ],
       'a',
       'b',
     ],
     [{ user: 1, group: 'b', groups: [] }, [['GROUPS'], ['GROUP', LOOK_UP], ['USER', 1]], '', 'b'],
     [
       { user: 1, group: 2, groups: 'init' },
-      [['GROUPS', LOOK_UP], ['GROUP', 2], ['USER', 1]],
+      [
+        ['GROUPS', LOOK_UP],
+        ['GROUP', 2],
+        ['USER', 1],
+      ],
       '1',
       '',
     ],

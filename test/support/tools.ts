@@ -24,7 +24,8 @@ const probes = {
   'another uid': () => process.getuid?.() !== 0 || spawnSync('true', { uid: 65534 }).status === 0,
   'core files': () => makesCore(),
   // Who may become anybody.
-  root: () => process.getuid?.() === 0 && spawnSync('true', { uid: 65534, gid: 65534 }).status === 0,
+  root: () =>
+    process.getuid?.() === 0 && spawnSync('true', { uid: 65534, gid: 65534 }).status === 0,
   setpriv: () => runs('setpriv', '--dump'),
   // nice(1) goes on where it is refused.
   'raised priority': () => spawnSync('nice', ['-n', '-1', 'true']).stderr.length === 0,

@@ -161,7 +161,8 @@ needs('root', 'setpriv').describe('a parent that may change ids and is not root'
             await child.exited;
             return 'started';
           } catch (error) {
-            const { code, stage, message } = error as import('../../../src/index.js').SallyportError;
+            const { code, stage, message } =
+              error as import('../../../src/index.js').SallyportError;
             return { code, stage, says: message.includes('CAP_KILL') };
           }
         };

@@ -43,19 +43,20 @@ const tryTables = (way: Way, options?: ScriptOptions) =>
       const seen = [];
       const routes = new Set<string>();
       for (const targets of all) {
-        const child = await sallyport[call](
-          find('exact_fds'),
-          [0, 1, 2, ...targets].map(String),
-          {
-            pass: targets.map((as) => ({ fd: source, as })),
-            umask: 0o22,
-            noNewPrivileges,
-          },
-        );
+        const child = await sallyport[call](find('exact_fds'), [0, 1, 2, ...targets].map(String), {
+          pass: targets.map((as) => ({ fd: source, as })),
+          umask: 0o22,
+          noNewPrivileges,
+        });
         routes.add(`${child.plan.route.kind} ${child.plan.route.launcher}`);
         seen.push((await child.exited).code);
       }
-      return { seen, control: control - leaks.length, routes: [...routes], left: processes.listZombies() };
+      return {
+        seen,
+        control: control - leaks.length,
+        routes: [...routes],
+        left: processes.listZombies(),
+      };
     },
     { ...way, all: tables },
     options,
@@ -95,7 +96,9 @@ describe('a program started through the launcher holds exactly what is named', (
         const child = sallyport.spawn(find('witness'), [], { ...options, noNewPrivileges });
         const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
         links.push(
-          report.descriptors.slice(3).map(({ fd, link }: { fd: number; link: string }) => [fd, link]),
+          report.descriptors
+            .slice(3)
+            .map(({ fd, link }: { fd: number; link: string }) => [fd, link]),
         );
       }
       return links as unknown;
@@ -131,7 +134,10 @@ it('the launcher on its way to the program: its status is the only one more, and
   const program = path.join(makeScratch(), 'held');
   copyFileSync(fixture('exact_fds'), program);
   const lease = await holdExecutable(program);
-  const launching = launch(program, ['0', '1', '2', '4'], { pass: [{ fd: 0, as: 4 }], umask: 0o22 });
+  const launching = launch(program, ['0', '1', '2', '4'], {
+    pass: [{ fd: 0, as: 4 }],
+    umask: 0o22,
+  });
   await lease.waitedFor();
   const hanging = listChildren().find(({ pid }) => pid !== lease.pid);
   const descriptors = listDescriptors(hanging!.pid).map((fd) => {

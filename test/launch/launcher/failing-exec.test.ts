@@ -1,5 +1,13 @@
 // A failing exec through the launcher: reported by the launcher itself, with the same advice as without.
-import { chmodSync, closeSync, copyFileSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -163,7 +171,10 @@ describe('exec', () => {
 
   needs('root').it('EAGAIN of a user who has its number of processes already', async () => {
     const ids = { user: 64_040, group: 64_041 };
-    const holder = spawn(publicFixture('witness'), ['--quiet', '--hold'], { stdio: 'null', ...ids });
+    const holder = spawn(publicFixture('witness'), ['--quiet', '--hold'], {
+      stdio: 'null',
+      ...ids,
+    });
     const program = publicFixture('exit_fast');
     const options = { ...ids, limits: { nproc: 0 } };
     let error;

@@ -48,7 +48,9 @@ needs('root').describe('as root', () => {
     const [own] = idOf('-g', 'nobody');
     const expected = { uid: all(nobody), gid: all(own), groups: [] };
     expect(await ask({ user: 'nobody' })).toMatchObject(expected);
-    expect(await readWitness(await launch(witness, [], { user: 'nobody' }))).toMatchObject(expected);
+    expect(await readWitness(await launch(witness, [], { user: 'nobody' }))).toMatchObject(
+      expected,
+    );
     // By number the database is asked for the group alone.
     expect(await ask({ user: nobody! })).toMatchObject(expected);
   });
@@ -56,7 +58,10 @@ needs('root').describe('as root', () => {
   it('group by name, with a user and alone', async () => {
     const mail = numbers(execFileSync('getent', ['group', 'mail'], { encoding: 'utf8' }))[0]!;
     expect(await ask({ user: 'nobody', group: 'mail' })).toMatchObject({ gid: all(mail) });
-    expect(await ask({ user: 64_010, group: 'mail' })).toMatchObject({ gid: all(mail), groups: [] });
+    expect(await ask({ user: 64_010, group: 'mail' })).toMatchObject({
+      gid: all(mail),
+      groups: [],
+    });
     expect(await ask({ group: 'mail' })).toMatchObject({ uid: all(0), gid: all(mail) });
   });
 
@@ -76,7 +81,10 @@ needs('root').describe('as root', () => {
   it("groups: 'init' of a user in more groups than there is room for at first", async () => {
     const preload = { LD_PRELOAD: fixture('names.so') };
     const said = numbers(
-      execFileSync('id', ['-G', 'crowd'], { encoding: 'utf8', env: { ...process.env, ...preload } }),
+      execFileSync('id', ['-G', 'crowd'], {
+        encoding: 'utf8',
+        env: { ...process.env, ...preload },
+      }),
     );
     expect(said.length).toBe(41);
     const seen = await inNode(
@@ -96,18 +104,15 @@ needs('root').describe('as root', () => {
   });
 
   it('the groups that this process has do not go along', async () => {
-    const seen = await inNode(
-      async ({ sallyport, processes, require }, program) => {
-        const { setgroups } = process as Required<NodeJS.Process>;
-        setgroups([64_020, 64_021]);
-        const { spawnSync: run } = require('node:child_process') as typeof import('child_process');
-        const control = run('id', ['-G'], { encoding: 'utf8' }).stdout;
-        const child = sallyport.spawn(program, [], { user: 64_010, group: 64_011 });
-        const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
-        return { control, groups: report.groups as number[] };
-      },
-      witness,
-    );
+    const seen = await inNode(async ({ sallyport, processes, require }, program) => {
+      const { setgroups } = process as Required<NodeJS.Process>;
+      setgroups([64_020, 64_021]);
+      const { spawnSync: run } = require('node:child_process') as typeof import('child_process');
+      const control = run('id', ['-G'], { encoding: 'utf8' }).stdout;
+      const child = sallyport.spawn(program, [], { user: 64_010, group: 64_011 });
+      const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
+      return { control, groups: report.groups as number[] };
+    }, witness);
     expect(seen.control).toContain('64020 64021');
     expect(seen.groups).toEqual([]);
   });
@@ -172,33 +177,36 @@ needs('root').describe('no way back', () => {
     expect(seen.status).toMatchObject({ CapPrm: none, CapEff: none, CapAmb: none });
   });
 
-  needs('setpriv').it('nor an ambient capability of a service that is not root itself', async () => {
-    // As by AmbientCapabilities= of systemd.exec(5): capabilities that outlive an exec.
-    const caps = '+setuid,+setgid';
-    const service = [
-      ...['setpriv', '--reuid=64010', '--regid=64010', '--clear-groups'],
-      ...['--inh-caps', caps, '--ambient-caps', caps],
-    ];
-    expect(spawnSync(service[0]!, [...service.slice(1), regain]).stdout.toString()).toContain(
-      '"setresuid":0',
-    );
-    const seen = await inNode(
-      async ({ sallyport, processes }, { regain: program, witness: reporter }) => {
-        const options = { user: 64_030, group: 64_031 };
-        const tried = sallyport.spawn(program, [], options);
-        const asked = sallyport.spawn(reporter, [], options);
-        return {
-          tried: JSON.parse((await processes.readAll(tried.stdout!)).toString()) as unknown,
-          report: JSON.parse((await processes.readAll(asked.stdout!)).toString()) as Witness,
-        };
-      },
-      { regain, witness },
-      { wrap: service, publicly: true },
-    );
-    expect(seen.report.uid).toEqual(all(64_030));
-    expect(seen.report.status.CapAmb).toBe('0000000000000000');
-    expect(seen.tried).toEqual(refusals);
-  });
+  needs('setpriv').it(
+    'nor an ambient capability of a service that is not root itself',
+    async () => {
+      // As by AmbientCapabilities= of systemd.exec(5): capabilities that outlive an exec.
+      const caps = '+setuid,+setgid';
+      const service = [
+        ...['setpriv', '--reuid=64010', '--regid=64010', '--clear-groups'],
+        ...['--inh-caps', caps, '--ambient-caps', caps],
+      ];
+      expect(spawnSync(service[0]!, [...service.slice(1), regain]).stdout.toString()).toContain(
+        '"setresuid":0',
+      );
+      const seen = await inNode(
+        async ({ sallyport, processes }, { regain: program, witness: reporter }) => {
+          const options = { user: 64_030, group: 64_031 };
+          const tried = sallyport.spawn(program, [], options);
+          const asked = sallyport.spawn(reporter, [], options);
+          return {
+            tried: JSON.parse((await processes.readAll(tried.stdout!)).toString()) as unknown,
+            report: JSON.parse((await processes.readAll(asked.stdout!)).toString()) as Witness,
+          };
+        },
+        { regain, witness },
+        { wrap: service, publicly: true },
+      );
+      expect(seen.report.uid).toEqual(all(64_030));
+      expect(seen.report.status.CapAmb).toBe('0000000000000000');
+      expect(seen.tried).toEqual(refusals);
+    },
+  );
 });
 
 needs('another uid').describe('as another user', () => {

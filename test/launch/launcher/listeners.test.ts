@@ -2,7 +2,13 @@
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { createEnvironment, launch, planLaunch, spawn, type SpawnOptions } from '../../../src/index.js';
+import {
+  createEnvironment,
+  launch,
+  planLaunch,
+  spawn,
+  type SpawnOptions,
+} from '../../../src/index.js';
 import { thrown } from '../../support/errors.js';
 import { fixture, loadStorm } from '../../support/fixtures.js';
 import { readAll } from '../../support/processes.js';
@@ -114,7 +120,10 @@ describe('listeners', () => {
     const child = spawn(witness, [], {
       stdio: ['null', 'pipe', 'null'],
       listeners: [first, datagram()],
-      pass: [{ fd: first, as: 9 }, { fd: keep(storm.openInheritable('/etc/hosts', 40)), as: 5 }],
+      pass: [
+        { fd: first, as: 9 },
+        { fd: keep(storm.openInheritable('/etc/hosts', 40)), as: 5 },
+      ],
     });
     const { descriptors } = await readWitness(child);
     expect(descriptors.map(({ fd, type }) => [fd, type])).toEqual([

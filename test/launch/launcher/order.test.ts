@@ -12,19 +12,16 @@ import { readWitness } from '../../support/witness.js';
 const SIGKILL = 9;
 
 needs('root').it('limits are raised as root for a user who may not', async () => {
-  const { witness, seen } = await inNode(
-    async ({ sallyport, storm, processes }, program) => {
-      storm.setSoftLimit('nofile', 100);
-      const child = sallyport.spawn(program, [], {
-        user: 64_010,
-        group: 64_011,
-        limits: { nofile: { soft: 200, hard: 200 } },
-      });
-      const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
-      return { witness: report.uid[0] as number, seen: report.limits.nofile as string[] };
-    },
-    publicFixture('witness'),
-  );
+  const { witness, seen } = await inNode(async ({ sallyport, storm, processes }, program) => {
+    storm.setSoftLimit('nofile', 100);
+    const child = sallyport.spawn(program, [], {
+      user: 64_010,
+      group: 64_011,
+      limits: { nofile: { soft: 200, hard: 200 } },
+    });
+    const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
+    return { witness: report.uid[0] as number, seen: report.limits.nofile as string[] };
+  }, publicFixture('witness'));
   expect(witness).toBe(64_010);
   expect(seen).toEqual(['200', '200']);
 });

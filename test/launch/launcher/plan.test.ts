@@ -1,7 +1,14 @@
 // A plan that goes through the launcher says so, and why; the attributes are part of its digest.
 import { expect, it } from 'vitest';
 
-import { describePlan, launch, planDigest, planLaunch, spawn, type SpawnOptions } from '../../../src/index.js';
+import {
+  describePlan,
+  launch,
+  planDigest,
+  planLaunch,
+  spawn,
+  type SpawnOptions,
+} from '../../../src/index.js';
 import { loadStorm } from '../../support/fixtures.js';
 
 const storm = loadStorm();

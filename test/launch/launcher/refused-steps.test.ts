@@ -63,7 +63,11 @@ async function refusal(options: SpawnOptions, script: ScriptOptions = {}): Promi
   const [first, second] = seen.errors;
   expect(seen.errors).toHaveLength(2);
   expect(second).toEqual(first);
-  expect(first).toMatchObject({ stageSource: 'reported', path: '/bin/sh', syscall: 'spawn /bin/sh' });
+  expect(first).toMatchObject({
+    stageSource: 'reported',
+    path: '/bin/sh',
+    syscall: 'spawn /bin/sh',
+  });
   return first!;
 }
 

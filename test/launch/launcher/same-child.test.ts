@@ -35,7 +35,11 @@ const cases: Array<[string, string[], SpawnOptions]> = [
   ['argv0', [], { argv0: 'called like this' }],
   ['an empty argv0', [], { argv0: '' }],
   ['an empty environment', [], { env: {} }],
-  ['an environment', [], { env: { A: '', 'B C': '=x', é: '€\n', __proto__x: '1', LISTEN_FDS: '2' } }],
+  [
+    'an environment',
+    [],
+    { env: { A: '', 'B C': '=x', é: '€\n', __proto__x: '1', LISTEN_FDS: '2' } },
+  ],
   ['all of our environment', [], { env: 'inherit' }],
   ['one long variable', [], { env: { LONG: made.repeat(5000) } }],
   ['a directory', [], { cwd: '/usr/bin/../..//etc/.' }],
@@ -73,20 +77,17 @@ describe('the same child with the launcher as without', () => {
   });
 
   it('signals that this process ignores and blocks', async () => {
-    const seen = await inNode(
-      async ({ sallyport, storm: own, processes, fixture }, umask) => {
-        for (const number of [2, 10, 13, 40]) own.ignoreSignal(number);
-        for (const number of [12, 15, 41]) own.blockSignal(number);
-        const reports = [];
-        for (const options of [{}, { umask }, { umask, noNewPrivileges: false }]) {
-          const child = sallyport.spawn(fixture('witness'), [], options);
-          const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
-          reports.push([report.status.SigIgn, report.status.SigBlk, report.status.SigCgt]);
-        }
-        return { reports, own: processes.readStatus()['SigIgn'] };
-      },
-      throughLauncher.umask,
-    );
+    const seen = await inNode(async ({ sallyport, storm: own, processes, fixture }, umask) => {
+      for (const number of [2, 10, 13, 40]) own.ignoreSignal(number);
+      for (const number of [12, 15, 41]) own.blockSignal(number);
+      const reports = [];
+      for (const options of [{}, { umask }, { umask, noNewPrivileges: false }]) {
+        const child = sallyport.spawn(fixture('witness'), [], options);
+        const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
+        reports.push([report.status.SigIgn, report.status.SigBlk, report.status.SigCgt]);
+      }
+      return { reports, own: processes.readStatus()['SigIgn'] };
+    }, throughLauncher.umask);
     expect(parseInt(seen.own!, 16) & (1 << 9)).not.toBe(0);
     const [plain, ...others] = seen.reports;
     expect(others).toEqual([plain, plain]);
@@ -94,9 +95,15 @@ describe('the same child with the launcher as without', () => {
   });
 
   it('its end: exit code, signal, usage of its own', async () => {
-    const failed = spawn(witness, ['--quiet', '--exit', '37'], { stdio: 'null', ...throughLauncher });
+    const failed = spawn(witness, ['--quiet', '--exit', '37'], {
+      stdio: 'null',
+      ...throughLauncher,
+    });
     expect(await failed.exited).toMatchObject({ code: 37, signal: null, lost: false });
-    const killed = await launch(witness, ['--quiet', '--hold'], { stdio: 'null', ...throughLauncher });
+    const killed = await launch(witness, ['--quiet', '--hold'], {
+      stdio: 'null',
+      ...throughLauncher,
+    });
     expect(killed.killGroup('SIGUSR1')).toBe(true);
     expect(await killed.exited).toMatchObject({ code: null, signal: 'SIGUSR1', lost: false });
   });

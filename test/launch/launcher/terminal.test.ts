@@ -55,7 +55,10 @@ describe('terminal', () => {
     ['by the pass list', (fd) => ({ stdio: 'null', pass: [{ fd, as: 7 }], terminal: 7 })],
     ['as a standard channel', (fd) => ({ stdio: ['null', fd, 'null'], terminal: 1 })],
     ['as all of them', (fd) => ({ stdio: [fd, fd, fd], terminal: 0 })],
-    ['by the calling thread', (fd) => ({ stdio: [fd, fd, fd], terminal: 2, noNewPrivileges: false })],
+    [
+      'by the calling thread',
+      (fd) => ({ stdio: [fd, fd, fd], terminal: 2, noNewPrivileges: false }),
+    ],
   ])('%s: the child leads its session, in the foreground', async (_, optionsFor) => {
     const { terminal } = openTerminal();
     const expected = { terminal: numberOf(terminal), leads: true, inForeground: true };
@@ -64,7 +67,10 @@ describe('terminal', () => {
 
   it('by launch', async () => {
     const { terminal } = openTerminal();
-    const child = await launch(witness, hold, { stdio: [terminal, terminal, terminal], terminal: 0 });
+    const child = await launch(witness, hold, {
+      stdio: [terminal, terminal, terminal],
+      terminal: 0,
+    });
     const expected = { terminal: numberOf(terminal), leads: true, inForeground: true };
     expect(await statOf(child)).toEqual(expected);
   });
