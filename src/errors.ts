@@ -117,7 +117,7 @@ function assignFields(error: Error, fields: Fields): void {
 
 /** The caller wrote something of the wrong type or form. `stagePath` is the option's name. */
 export function invalid(code: CallerCode, option: string, message: string): SallyportTypeError {
-  return new SallyportTypeError(`${option}: ${message}`, {
+  return new SallyportTypeError(printable(`${option}: ${message}`), {
     code,
     stage: 'plan',
     stagePath: option,
@@ -165,5 +165,17 @@ export function systemError(
   const at = details.stagePath === undefined ? step : `${step} '${details.stagePath}'`;
   const parts = [`${details.syscall} ${name}`, at, text];
   if (advice !== '') parts.push(advice);
-  return new SallyportError(parts.join(': '), { code: name, ...details, errno: -errno });
+  return new SallyportError(printable(parts.join(': ')), {
+    code: name,
+    ...details,
+    errno: -errno,
+  });
+}
+
+/** Paths and names may hold control characters, which a terminal would obey: `\x1b`, `\x0d`. */
+function printable(text: string): string {
+  // eslint-disable-next-line no-control-regex -- these are what it looks for
+  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  });
 }

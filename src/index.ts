@@ -50,7 +50,11 @@ export type {
   Verdict,
 } from './audit/record.js';
 export { watchProcess, type DescriptorChange, type WatchOptions } from './audit/watch.js';
-export { receiveListeners, type ReceivedListener, type ReceiveOptions } from './sockets/activation.js';
+export {
+  receiveListeners,
+  type ReceivedListener,
+  type ReceiveOptions,
+} from './sockets/activation.js';
 export { closeListener, type CloseListenerOptions } from './sockets/close.js';
 export {
   explainPort,

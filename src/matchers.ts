@@ -44,7 +44,9 @@ export function toHaveOnlyDescriptors(
   const { descriptors, unreadable } = auditProcess(pid, { origins: false, otherEnds: false });
   if (unreadable !== undefined) return unknown(this, unreadable);
   const open = new Set(descriptors.map(({ fd }) => fd));
-  const beyond = descriptors.filter(({ fd, thread }) => thread !== undefined || !expected.includes(fd));
+  const beyond = descriptors.filter(
+    ({ fd, thread }) => thread !== undefined || !expected.includes(fd),
+  );
   const missing = expected.filter((fd) => !open.has(fd));
   return {
     pass: beyond.length === 0 && missing.length === 0,

@@ -1,8 +1,9 @@
 // The typed binding: the only file that loads the addon.
+import { closeSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import type { DescriptorObject } from './objects/object.js';
-import { unsupportedPlatform } from './errors.js';
+import { systemError, unsupportedPlatform } from './errors.js';
 
 /** What the system refused. `errno` is positive, as in errno(3). */
 export interface NativeFailure {
@@ -157,10 +158,8 @@ let launcher: string | undefined;
 
 /** Path of the launcher, which is built and shipped beside the addon. */
 export function launcherPath(): string {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- resolves to a path at run time
-  const find = require('node-gyp-build') as AddonFinder;
-  launcher ??= join(dirname(find.resolve(join(__dirname, '..'))), 'sallyport-launcher');
-  return launcher;
+  native();
+  return launcher as string;
 }
 
 /**
@@ -183,16 +182,35 @@ function load(): NativeBinding {
   if (process.platform !== 'linux') {
     throw unsupportedPlatform(`it runs on Linux only, and this is ${process.platform}`);
   }
+  const root = join(__dirname, '..');
   try {
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- resolves to a path at run time
     const find = require('node-gyp-build') as AddonFinder;
-    return find(join(__dirname, '..'));
+    launcher = join(dirname(find.resolve(root)), 'sallyport-launcher');
+    return find(root);
   } catch (cause) {
+    requireFreeDescriptor();
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
     throw unsupportedPlatform(
       `its addon could not be loaded (${why}); if it was never built, run \`npm rebuild sallyport\` with python3, make and g++ installed`,
       cause,
     );
+  }
+}
+
+/** Without one nothing can be loaded, however well it was built. */
+function requireFreeDescriptor(): void {
+  try {
+    closeSync(openSync('/dev/null', 'r'));
+  } catch (cause) {
+    const { code, errno } = cause as NodeJS.ErrnoException;
+    if (errno === undefined || (code !== 'EMFILE' && code !== 'ENFILE')) return;
+    throw systemError(-errno, 'load the addon', 'close some descriptors or raise the limit', {
+      syscall: 'open',
+      stage: 'descriptor',
+      stageSource: 'reported',
+      cause,
+    });
   }
 }
 

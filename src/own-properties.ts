@@ -17,7 +17,7 @@ export function takeOwn<Name extends string>(
 ): { readonly [name in Name]?: unknown } {
   const own = Object.create(null) as Record<string, unknown>;
   if (value === undefined || value === null) return own as { readonly [name in Name]?: unknown };
-  if (typeof value !== 'object' || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
       option,
@@ -38,8 +38,15 @@ export function takeOwn<Name extends string>(
   return own as { readonly [name in Name]?: unknown };
 }
 
-/** `null`, `an array`, `number`: for messages. */
+/** An object that is nothing else: no array, Map, Set or Date. Of another realm too, as in a vm. */
+export function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && Object.prototype.toString.call(value) === '[object Object]';
+}
+
+/** `null`, `an array`, `a Map`, `number`: for messages. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : typeof value;
+  if (Array.isArray(value)) return 'an array';
+  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  return typeof value === 'object' && tag !== 'Object' ? `a ${tag}` : typeof value;
 }

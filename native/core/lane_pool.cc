@@ -23,7 +23,7 @@ size_t UsualLanes() { return std::clamp(std::thread::hardware_concurrency(), 2u,
 constexpr size_t kMostLanes = 32;
 
 // An exec takes well under a millisecond. A lane that takes this long is waiting for a mount.
-constexpr std::chrono::milliseconds kStuckAfter(100);
+constexpr std::chrono::milliseconds kStuckAfter(20);
 
 constexpr size_t kLongestQueue = 16384;
 
@@ -224,15 +224,11 @@ Result<LanePool::Worker*> LanePool::AddWorker() {
 
 Result<LanePool::Worker*> LanePool::Acquire() {
   {
-    std::unique_lock<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     Worker* const idle = TakeIdle();
     if (idle != nullptr) return idle;
-    if (workers_.size() >= kMostLanes) {
-      Worker* freed = nullptr;
-      idle_.wait(lock, [this, &freed] { return (freed = TakeIdle()) != nullptr; });
-      return freed;
-    }
   }
+  // Whatever number of launches hangs: each caller that waits has at most one lane for itself.
   return AddWorker();
 }
 

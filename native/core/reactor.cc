@@ -18,7 +18,7 @@ namespace {
 
 constexpr Reactor::Token kWake = 0;
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kTick(50);
+constexpr std::chrono::milliseconds kTick(20);
 
 // For epoll_wait(2), rounded up: never before the time.
 int MillisecondsUntil(Clock::time_point time) {

@@ -36,7 +36,7 @@ class Reactor {
   // Calls `task` once, soon, on the reactor's thread. After Run() only, as Tick().
   void Post(std::function<void()> task);
 
-  // Calls `on_tick` about every 50 ms, on the reactor's thread, as long as it returns true.
+  // Calls `on_tick` about every 20 ms, on the reactor's thread, as long as it returns true.
   void Tick(std::function<bool()> on_tick);
 
   Reactor(const Reactor&) = delete;

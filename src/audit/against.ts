@@ -86,14 +86,19 @@ function takeEntry(entry: unknown, option: string): [number, Check] {
 }
 
 function fromPlan({ descriptors }: PlannedDescriptors): Map<number, Check> {
-  return new Map(descriptors.map(({ target, channel, object }) => [target, plannedAs(channel, object)]));
+  return new Map(
+    descriptors.map(({ target, channel, object }) => [target, plannedAs(channel, object)]),
+  );
 }
 
 /** What stands at a planned number must be what the plan put there. */
 function plannedAs(channel: DescriptorPlan['channel'], object: DescriptorObject | null): Check {
   if (object !== null) {
     return ({ dev, inode, kind, access }) =>
-      dev === object.dev && inode === object.inode && kind === object.kind && access === object.access;
+      dev === object.dev &&
+      inode === object.inode &&
+      kind === object.kind &&
+      access === object.access;
   }
   if (channel === 'pipe') return ({ kind }) => kind === 'pipe';
   return ({ target }) => target === '/dev/null';

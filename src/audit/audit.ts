@@ -1,7 +1,13 @@
 // What is open in one process, in a tree of them, in all of them, and in this one.
 import { invalid, systemError } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
-import { compare, takeAgainst, type Comparison, type DescriptorExpectations, type PlannedDescriptors } from './against.js';
+import {
+  compare,
+  takeAgainst,
+  type Comparison,
+  type DescriptorExpectations,
+  type PlannedDescriptors,
+} from './against.js';
 import { addOtherEnds } from './connections.js';
 import { addOrigins, scanParent } from './origin.js';
 import type { DescriptorRecord, ProcessAudit } from './record.js';

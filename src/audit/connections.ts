@@ -16,7 +16,8 @@ export function addOtherEnds(
   const index = indexHoldings(inodes, everybody ?? scanFor(inodes));
   for (const { descriptors } of processes) {
     for (const record of descriptors) {
-      if (record.kind === 'pipe') record.otherEnd = pickOtherEnd(record, index.get(record.inode) ?? []);
+      if (record.kind === 'pipe')
+        record.otherEnd = pickOtherEnd(record, index.get(record.inode) ?? []);
       const peer = record.socket?.peer;
       if (!record.socket || !peer) continue;
       const holders = (index.get(peer.inode) ?? []).map(withoutAccess);

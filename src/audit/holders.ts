@@ -38,10 +38,17 @@ export function findHolders(query: HolderQuery): HolderReport {
   const unreadable: Array<{ pid: number; reason: string }> = [];
   for (const scanned of scan().processes) {
     const audit = toAudit(scanned);
-    if (audit.unreadable !== undefined) unreadable.push({ pid: audit.pid, reason: audit.unreadable });
+    if (audit.unreadable !== undefined)
+      unreadable.push({ pid: audit.pid, reason: audit.unreadable });
     for (const record of audit.descriptors) {
       if (!matches(record)) continue;
-      holders.push({ pid: audit.pid, fd: record.fd, command: audit.command, process: audit, record });
+      holders.push({
+        pid: audit.pid,
+        fd: record.fd,
+        command: audit.command,
+        process: audit,
+        record,
+      });
     }
   }
   return { holders, unreadable };
@@ -56,7 +63,11 @@ function takeQuery(query: unknown): Match {
     'fd',
   ]);
   if ([port, path, inode, fd].filter((value) => value !== undefined).length !== 1) {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query', 'must have one of port, path, inode, fd');
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'query',
+      'must have one of port, path, inode, fd',
+    );
   }
   if (port !== undefined) return hasLocalPort(requirePort(port, 'query.port'));
   if (path !== undefined) return isAtPath(path);

@@ -20,7 +20,9 @@ const NOTHING = new Float64Array();
 /** All descriptors, with what the kernel's tables say of their sockets. */
 export function scan({ pids, listeners, port }: ScanWish = {}): Scanned {
   const what =
-    SCAN_SOCKETS | (pids === undefined ? SCAN_EVERY : 0) | (listeners === true ? SCAN_LISTENERS : 0);
+    SCAN_SOCKETS |
+    (pids === undefined ? SCAN_EVERY : 0) |
+    (listeners === true ? SCAN_LISTENERS : 0);
   const list = Int32Array.from(pids ?? []);
   return unpackScan(native().scanProcesses(list, what, NOTHING, port ?? 0));
 }

@@ -15,7 +15,7 @@ export function findTree(root: number, processes: readonly Facts[]): number[] {
   if (top === undefined) return [];
   const members = new Set([root]);
   const order = [root];
-  for (let grown = true; grown; ) {
+  for (let grown = true; grown;) {
     grown = false;
     for (const { pid, parentPid, groupId, sessionId, startTime } of processes) {
       if (members.has(pid) || startTime < top.startTime) continue;

@@ -55,7 +55,10 @@ const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted 
 
 function takeWatchOptions(options: unknown): { interval: number; signal: AbortSignal | undefined } {
   const { interval, signal } = takeOwn(options, 'options', ['interval', 'signal']);
-  if (interval !== undefined && !(typeof interval === 'number' && interval >= 1 && interval < 2 ** 31)) {
+  if (
+    interval !== undefined &&
+    !(typeof interval === 'number' && interval >= 1 && interval < 2 ** 31)
+  ) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'interval', 'must be milliseconds, 1 or more');
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {

@@ -99,7 +99,9 @@ function addHolders(program: Command): void {
   program
     .command('holders')
     .summary('show who has a path or a port open')
-    .description('Shows each process that has a file, directory, device, FIFO, Unix socket or port open.')
+    .description(
+      'Shows each process that has a file, directory, device, FIFO, Unix socket or port open.',
+    )
     .argument('[what]', 'a path, or a port; a file named like a port is written ./8080')
     .option('--json', 'as JSON')
     .addHelpText('after', CODES)

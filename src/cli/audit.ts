@@ -1,8 +1,19 @@
 // `sallyport audit`: what a process has open, compared with what it should have.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-import { auditProcess, auditTree, watchProcess, type AuditOptions, type ProcessAudit } from '../index.js';
-import { DESCRIPTOR_HEADING, describeColumns, describeProcess, describeTarget } from './describe-record.js';
+import {
+  auditProcess,
+  auditTree,
+  watchProcess,
+  type AuditOptions,
+  type ProcessAudit,
+} from '../index.js';
+import {
+  DESCRIPTOR_HEADING,
+  describeColumns,
+  describeProcess,
+  describeTarget,
+} from './describe-record.js';
 import { UsageError } from './failure.js';
 import { print } from './output.js';
 import { clean, formatTable, paint } from './table.js';
@@ -30,7 +41,8 @@ export async function audit(pid: string | undefined, flags: AuditFlags): Promise
       ? auditTree(number)
       : [auditProcess(number, against === undefined ? {} : { against })];
   if (flags.html !== undefined) writeFileSync(flags.html, renderPage(audits));
-  else if (flags.json === true) print(`${JSON.stringify({ version: 1, processes: audits }, null, 2)}\n`);
+  else if (flags.json === true)
+    print(`${JSON.stringify({ version: 1, processes: audits }, null, 2)}\n`);
   else print(audits.map(formatAudit).join('\n'));
   return judge(audits);
 }
@@ -49,7 +61,9 @@ function requireOneWay({ tree, json, against, watch, html }: AuditFlags): void {
 export function parsePid(text: string | undefined): number {
   if (text !== undefined && /^[1-9]\d{0,9}$/.test(text)) return Number(text);
   throw new UsageError(
-    text === undefined ? 'no process given: write its id' : 'the process is given by its id, a number',
+    text === undefined
+      ? 'no process given: write its id'
+      : 'the process is given by its id, a number',
   );
 }
 
@@ -75,12 +89,16 @@ export function formatAudit(audit: ProcessAudit): string {
     const rows = descriptors.map((record) => describeColumns(record, leaking.has(record)));
     parts.push(formatTable(DESCRIPTOR_HEADING, rows));
   } else if (unreadable === undefined) parts.push('has nothing open\n');
-  if (unreadable !== undefined) parts.push(`${paint(`not readable: ${clean(unreadable)}`, 'yellow')}\n`);
+  if (unreadable !== undefined)
+    parts.push(`${paint(`not readable: ${clean(unreadable)}`, 'yellow')}\n`);
   if (verdict === 'clean') parts.push(`${paint('clean', 'green')}: all that is open is named\n`);
   if (verdict === 'leaks') {
-    parts.push(`${paint('leaks', 'red')}: ${leaks.map(({ fd }) => fd).join(', ')} are not named, or are something else\n`);
+    parts.push(
+      `${paint('leaks', 'red')}: ${leaks.map(({ fd }) => fd).join(', ')} are not named, or are something else\n`,
+    );
   }
-  if (verdict === 'unknown') parts.push(`${paint('unknown', 'yellow')}: not all of it could be read\n`);
+  if (verdict === 'unknown')
+    parts.push(`${paint('unknown', 'yellow')}: not all of it could be read\n`);
   return parts.join('');
 }
 

@@ -2,9 +2,22 @@
 import type { DescriptorRecord, Holding, ProcessAudit, SocketRecord } from '../index.js';
 import type { Row } from './table.js';
 
-const FAMILIES: Record<number, string> = { 1: 'unix', 2: 'inet', 10: 'inet6', 16: 'netlink', 17: 'packet', 40: 'vsock' };
+const FAMILIES: Record<number, string> = {
+  1: 'unix',
+  2: 'inet',
+  10: 'inet6',
+  16: 'netlink',
+  17: 'packet',
+  40: 'vsock',
+};
 const TYPES: Record<number, string> = { 1: 'stream', 2: 'dgram', 3: 'raw', 5: 'seqpacket' };
-const PROTOCOLS: Record<string, string> = { '6': 'tcp', '17': 'udp', '1': 'icmp', '58': 'icmp', '262': 'mptcp' };
+const PROTOCOLS: Record<string, string> = {
+  '6': 'tcp',
+  '17': 'udp',
+  '1': 'icmp',
+  '58': 'icmp',
+  '262': 'mptcp',
+};
 
 /** `tcp`, `udp6`, `unix stream`. */
 export function nameProtocol({ family, type, protocol }: SocketRecord): string {
@@ -26,7 +39,8 @@ export function describeTarget(record: DescriptorRecord): string {
   if (socket?.peer?.holders !== undefined && socket.peer.holders.length > 0) {
     notes.push(`⇄ ${socket.peer.holders.map(who).join(' ')}`);
   }
-  if (pidfdTarget !== undefined) notes.push(pidfdTarget < 0 ? 'of one that has ended' : `of ${pidfdTarget}`);
+  if (pidfdTarget !== undefined)
+    notes.push(pidfdTarget < 0 ? 'of one that has ended' : `of ${pidfdTarget}`);
   if (locks.length > 0) notes.push('locked');
   if (deleted && !target.endsWith('(deleted)')) notes.push('(deleted)');
   return [socket === undefined ? target : describeSocket(target, socket), ...notes].join(' ');
@@ -65,4 +79,3 @@ export function describeProcess(audit: ProcessAudit): string {
   ];
   return `${pid} ${command}: ${executable ?? 'no program'} (${facts.join(', ')})`;
 }
-

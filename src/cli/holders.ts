@@ -7,7 +7,8 @@ import { print } from './output.js';
 import { formatTable, paint } from './table.js';
 
 export function holders(what: string | undefined, flags: { json?: boolean }): number {
-  if (what === undefined || what === '') throw new UsageError('nothing given: write a path or a port');
+  if (what === undefined || what === '')
+    throw new UsageError('nothing given: write a path or a port');
   // A file that is named like a port is written ./8080.
   const report = findHolders(isPort(what) ? { port: Number(what) } : { path: what });
   if (flags.json === true) print(`${JSON.stringify(toJson(report), null, 2)}\n`);
@@ -36,7 +37,14 @@ function toJson({ holders, unreadable }: HolderReport): unknown {
 
 function format({ holders, unreadable }: HolderReport): string {
   const rows = holders.map(({ pid, fd, command, process, record }) => ({
-    cells: [String(pid), command, String(process.uid ?? '?'), String(fd), record.access, describeTarget(record)],
+    cells: [
+      String(pid),
+      command,
+      String(process.uid ?? '?'),
+      String(fd),
+      record.access,
+      describeTarget(record),
+    ],
   }));
   const parts = [
     rows.length === 0

@@ -15,7 +15,9 @@ export function leaks(pid: string | undefined, flags: { json?: boolean }): numbe
   if (flags.json === true) {
     const { startTime, command, unreadable } = audit;
     const head = { version: 1, pid: number, startTime, command };
-    print(`${JSON.stringify({ ...head, unreadable: unreadable ?? null, leaks: found }, null, 2)}\n`);
+    print(
+      `${JSON.stringify({ ...head, unreadable: unreadable ?? null, leaks: found }, null, 2)}\n`,
+    );
   } else print(format(audit, found));
   if (found.length > 0) return FOUND.something;
   return audit.unreadable === undefined ? FOUND.nothing : FOUND.unknown;

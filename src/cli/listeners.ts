@@ -24,7 +24,8 @@ export interface ListenersFlags {
 }
 
 export async function listeners(port: string | undefined, flags: ListenersFlags): Promise<number> {
-  if (port !== undefined && !isPort(port)) throw new UsageError('a port is a number from 1 to 65535');
+  if (port !== undefined && !isPort(port))
+    throw new UsageError('a port is a number from 1 to 65535');
   if (flags.release !== true && (flags.yes === true || flags.force === true)) {
     throw new UsageError('--yes and --force: go with --release');
   }
@@ -33,7 +34,9 @@ export async function listeners(port: string | undefined, flags: ListenersFlags)
   const report = listListeners(number === undefined ? {} : { port: number });
   const explanation = number === undefined ? undefined : explainPort(number);
   if (flags.json === true) {
-    print(`${JSON.stringify({ version: 1, ...report, explanation: explanation ?? null }, null, 2)}\n`);
+    print(
+      `${JSON.stringify({ version: 1, ...report, explanation: explanation ?? null }, null, 2)}\n`,
+    );
   } else {
     print(format(report));
     if (explanation !== undefined) print(`${clean(explanation.text).replaceAll('\\x0a', '\n')}\n`);
@@ -62,10 +65,20 @@ function toRows(listener: Listener): Row[] {
   const address = isHere ? local : `${local} (another network namespace)`;
   const first = port === null ? '' : String(port);
   if (holders.length === 0) {
-    return [{ cells: [first, '?', '?', String(uid ?? '?'), '?', 'hidden', address], colour: 'yellow' }];
+    return [
+      { cells: [first, '?', '?', String(uid ?? '?'), '?', 'hidden', address], colour: 'yellow' },
+    ];
   }
   return holders.map((holder) => ({
-    cells: [first, String(holder.pid), holder.command, String(holder.uid ?? '?'), String(holder.fd), holder.role, address],
+    cells: [
+      first,
+      String(holder.pid),
+      holder.command,
+      String(holder.uid ?? '?'),
+      String(holder.fd),
+      holder.role,
+      address,
+    ],
     colour: colourOf(holder),
   }));
 }
@@ -74,11 +87,15 @@ function colourOf({ role }: ListenerHolder): Row['colour'] {
   return role === 'copy' ? 'red' : role === 'unknown' ? 'yellow' : undefined;
 }
 
-async function release(port: string | undefined, { yes, force, json }: ListenersFlags): Promise<number> {
+async function release(
+  port: string | undefined,
+  { yes, force, json }: ListenersFlags,
+): Promise<number> {
   if (port === undefined) throw new UsageError('--release: needs a port');
   const number = Number(port);
   if (yes !== true) {
-    if (!isatty(0) || !isatty(1)) throw new UsageError('--release: nobody to ask here: write --yes');
+    if (!isatty(0) || !isatty(1))
+      throw new UsageError('--release: nobody to ask here: write --yes');
     print(format(listListeners({ port: number })));
     if (!(await confirm(`Shut down what listens on port ${port}? [y/N] `))) return FOUND.something;
   }

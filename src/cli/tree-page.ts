@@ -50,7 +50,12 @@ const count = (number: number, one: string, many: string): string =>
   `${number} ${number === 1 ? one : many}`;
 
 function escape(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  const entities: Record<string, string> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+  };
   return clean(text).replace(/[&<>"]/g, (found) => entities[found] ?? found);
 }
 
@@ -108,7 +113,9 @@ function renderMatrix(audits: readonly ProcessAudit[], shared: readonly Shared[]
       unreadable === undefined
         ? `<small>${escape(shorten(commandLine.join(' ')))} · ${count(descriptors.length, 'descriptor', 'descriptors')}</small>`
         : `<small class="unknown">not readable</small>`;
-    const cells = shared.map((object) => `<td>${(object.numbers.get(pid) ?? []).map(renderDot).join('')}</td>`);
+    const cells = shared.map(
+      (object) => `<td>${(object.numbers.get(pid) ?? []).map(renderDot).join('')}</td>`,
+    );
     const depth = depths.get(pid) ?? 0;
     const branch = depth === 0 ? '' : '<span class="branch"></span>';
     return `<tr><th class="process" style="--depth:${depth}">${branch}<div>${name}${note}</div></th>${cells.join('')}</tr>`;
@@ -119,7 +126,11 @@ function renderMatrix(audits: readonly ProcessAudit[], shared: readonly Shared[]
 const shorten = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
 
 function renderDot(record: DescriptorRecord): string {
-  const classes = ['dot', isHandedDown(record) ? 'leak' : '', record.closeOnExec === true ? 'sealed' : ''];
+  const classes = [
+    'dot',
+    isHandedDown(record) ? 'leak' : '',
+    record.closeOnExec === true ? 'sealed' : '',
+  ];
   return `<span class="${classes.filter((name) => name !== '').join(' ')}">${record.fd}</span>`;
 }
 
@@ -127,7 +138,8 @@ function renderShared(shared: readonly Shared[]): string {
   if (shared.length === 0) return '<p>Nothing.</p>';
   const rows = shared.map(({ label, kind, what, numbers, leaks }) => {
     const holders = [...numbers].map(
-      ([pid, records]) => `<a href="#process-${pid}">${pid}</a>:${records.map(({ fd }) => fd).join(',')}`,
+      ([pid, records]) =>
+        `<a href="#process-${pid}">${pid}</a>:${records.map(({ fd }) => fd).join(',')}`,
     );
     return `<tr id="object-${label}" class="${leaks ? 'leak' : ''}"><th>${label}</th><td>${escape(kind)}</td><td class="what">${escape(what)}</td><td>${holders.join(' ')}</td></tr>`;
   });
@@ -137,7 +149,9 @@ function renderShared(shared: readonly Shared[]): string {
 function renderDetails(audit: ProcessAudit, shared: readonly Shared[]): string {
   const { pid, descriptors, unreadable } = audit;
   const labels = new Map(
-    shared.flatMap(({ label, numbers }) => (numbers.get(pid) ?? []).map((record) => [record, label] as const)),
+    shared.flatMap(({ label, numbers }) =>
+      (numbers.get(pid) ?? []).map((record) => [record, label] as const),
+    ),
   );
   const rows = descriptors.map((record) => {
     const { fd, thread, kind, access, closeOnExec, origin } = record;

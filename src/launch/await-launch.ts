@@ -1,4 +1,5 @@
 // Waits for the outcome of a launch that a lane has been given.
+import { addAbortListener } from 'node:events';
 import { constants } from 'node:os';
 
 import { isFailure, native } from '../native.js';
@@ -26,12 +27,12 @@ export function awaitLaunch<T>(
       native().cancelLaunch(job);
       reject(abortError(signal as AbortSignal));
     };
-    signal?.addEventListener('abort', takeBack, { once: true });
+    const listener = signal === undefined ? undefined : addAbortListener(signal, takeBack);
 
     expectLaunch(job, {
       receiveLaunch(outcome): void {
         countReference(-1);
-        signal?.removeEventListener('abort', takeBack);
+        listener?.[Symbol.dispose]();
         if (isFailure(outcome)) {
           // Of a launch that was taken back the caller has heard already.
           if (!takenBack) reject(launchError(plan, outcome));

@@ -10,7 +10,7 @@ import { countReference, type ExitReceiver, type ExitStatus } from './events.js'
 import type { ProcessLink } from './process-link.js';
 import { signalNumber } from '../signals.js';
 
-const { ESRCH } = constants.errno;
+const { EINVAL, ESRCH } = constants.errno;
 
 /** How long asyncDispose waits between `killSignal` and SIGKILL, in milliseconds. */
 const DISPOSAL_GRACE = 2_000;
@@ -150,7 +150,8 @@ export class Child extends EventEmitter<ChildEvents> {
     const errno = this.#link[how](signal);
     if (errno === 0) return true;
     if (errno === ESRCH) return false;
-    throw systemError(errno, 'signal', '', {
+    const advice = how === 'signalGroup' ? 'it leads no group of its own: use kill()' : '';
+    throw systemError(errno, 'signal', errno === EINVAL ? advice : '', {
       syscall: `kill ${this.plan.file}`,
       path: this.plan.file,
       stage: 'signal',
@@ -172,6 +173,12 @@ export class Child extends EventEmitter<ChildEvents> {
       this.#countClosed();
     });
     return stream;
+  }
+
+  /** For console.log: argv and environment hold values that nobody means to print. */
+  [Symbol.for('nodejs.util.inspect.custom')](): object {
+    const { pid, spawnfile, exitCode, signalCode, killed } = this;
+    return { pid, spawnfile, exitCode, signalCode, killed };
   }
 
   #announce(): void {

@@ -45,7 +45,7 @@ export interface ExitReceiver {
   receiveExit(status: ExitStatus): void;
 }
 
-/** @internal What the native side gave for one launch. */
+/** What the native side gave for one launch. */
 export interface Launched {
   readonly id: number;
   readonly pid: number;

@@ -45,7 +45,9 @@ export function withRequest<T>(
 
 function encodeRequest(plan: LaunchPlan, held: HeldDescriptors, cgroup: string): NativeRequest {
   // Started by the calling thread at once, a child that keeps our directory has nothing to change.
-  const keepsDirectory = plan.route.kind === 'direct' && plan.cwd === ownDirectory();
+  const isOwn = plan.cwd === ownDirectory();
+  // A name that is not UTF-8 has no path that JavaScript could say.
+  const keepsDirectory = isOwn && (plan.route.kind === 'direct' || plan.cwd.includes('\ufffd'));
   const environment = Object.keys(plan.environment).map(
     (name) => `${name}=${plan.environment[name] ?? ''}`,
   );

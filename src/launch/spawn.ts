@@ -1,5 +1,6 @@
 // Starts a child before it returns.
 import { isFailure, native } from '../native.js';
+import { isRecord } from '../own-properties.js';
 import { takeOptions, type PlanOptions, type SpawnOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { adopt } from './adopt.js';
@@ -9,6 +10,12 @@ import { launchError } from './failure.js';
 import { withRequest } from './request.js';
 import { abortError, takeSupervision } from './supervision.js';
 
+export function planLaunch(file: string, options: PlanOptions): LaunchPlan;
+export function planLaunch(
+  file: string,
+  args?: readonly string[],
+  options?: PlanOptions,
+): LaunchPlan;
 /**
  * The launch plan of a call, looked up and checked as `spawn` would, with nothing started and nothing
  * left open.
@@ -17,10 +24,11 @@ import { abortError, takeSupervision } from './supervision.js';
  */
 export function planLaunch(
   file: string,
-  args?: readonly string[],
+  argsOrOptions?: readonly string[] | PlanOptions,
   options?: PlanOptions,
 ): LaunchPlan {
-  return withRequest('spawn', file, args, takeOptions(options), (plan) => plan);
+  const [args, given] = splitArguments(argsOrOptions, options);
+  return withRequest('spawn', file, args, takeOptions(given), (plan) => plan);
 }
 
 export function spawn(file: string, options: SpawnOptions): Child;
@@ -57,7 +65,6 @@ export function splitArguments(
   argsOrOptions: readonly string[] | SpawnOptions | undefined,
   options: SpawnOptions | undefined,
 ): [args: unknown, options: unknown] {
-  const isOptions =
-    options === undefined && typeof argsOrOptions === 'object' && !Array.isArray(argsOrOptions);
+  const isOptions = options === undefined && isRecord(argsOrOptions);
   return isOptions ? [undefined, argsOrOptions] : [argsOrOptions, options];
 }

@@ -1,4 +1,6 @@
 // What happens to a child after its start: abort, timeout. Not part of the plan: the child never sees it.
+import { addAbortListener } from 'node:events';
+
 import { invalid } from '../errors.js';
 import type { RawOptions } from '../plan/options.js';
 import type { Child } from './child.js';
@@ -52,9 +54,9 @@ export function supervise(child: Child, { signal, timeout, killSignal }: Supervi
       // As Node does, but only for those who listen: `exited` tells everybody else.
       if (child.listenerCount('error') > 0) child.emit('error', abortError(signal));
     };
-    signal.addEventListener('abort', abort, { once: true });
+    const listener = addAbortListener(signal, abort);
     child.once('exit', () => {
-      signal.removeEventListener('abort', abort);
+      listener[Symbol.dispose]();
     });
   }
 }

@@ -1,6 +1,6 @@
 // stdio and the pass list → one table: every number that the child will have, and nothing else.
 import { invalid, refused } from '../errors.js';
-import { takeOwn } from '../own-properties.js';
+import { isRecord, takeOwn, typeName } from '../own-properties.js';
 import { requireExpected, takeExpectation, type Expectation } from '../objects/expectation.js';
 import { phraseObject, type DescriptorObject } from '../objects/object.js';
 
@@ -42,9 +42,7 @@ export function buildTable(
     if (!Array.isArray(pass)) {
       throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'pass', 'must be an array of descriptors');
     }
-    pass.forEach((entry: unknown, index) => {
-      table.push(passEntry(entry, `pass[${index}]`));
-    });
+    for (const [index, entry] of pass.entries()) table.push(passEntry(entry, `pass[${index}]`));
     requireDistinctTargets(table);
     requireBelowLimit(table, limit);
     table.sort((a, b) => a.target - b.target);
@@ -88,6 +86,13 @@ function passEntry(entry: unknown, option: string): TableEntry {
   if (typeof entry === 'number') {
     const fd = requireNumber(entry, option);
     return { target: requireTarget(fd, option), channel: 'descriptor', source: fd, expect: null };
+  }
+  if (!isRecord(entry)) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      option,
+      `must be a descriptor number or { fd, as?, expect? }, not ${typeName(entry)}`,
+    );
   }
   const own = takeOwn(entry, option, ['fd', 'as', 'expect']);
   const fd = requireNumber(own.fd, `${option}.fd`);

@@ -14,7 +14,7 @@ import { takeString } from './options.js';
  * @throws {SallyportError} stage `cwd` where it is needed and our own directory no longer exists
  */
 export function resolveCwd(cwd: unknown, file: string): string {
-  const given = cwd instanceof URL ? fileURLToPath(cwd) : cwd;
+  const given = cwd instanceof URL ? toPath(cwd) : cwd;
   const path = given === undefined ? null : takeString(given, 'cwd');
   if (path === '') {
     throw invalid(
@@ -25,6 +25,18 @@ export function resolveCwd(cwd: unknown, file: string): string {
   }
   if (path === null) return requireOwnDirectory(file);
   return path.startsWith('/') ? tidyPath(path) : joinPath(requireOwnDirectory(file), path);
+}
+
+function toPath(url: URL): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'cwd',
+      'must be a path or a file: URL without a host',
+    );
+  }
 }
 
 /**

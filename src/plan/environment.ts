@@ -1,6 +1,6 @@
 // The child's environment: constructed from an empty record, never by deleting from ours.
 import { invalid } from '../errors.js';
-import { takeOwn, typeName } from '../own-properties.js';
+import { isRecord, takeOwn, typeName } from '../own-properties.js';
 
 export type Variables = Readonly<Record<string, string>>;
 
@@ -99,7 +99,7 @@ export function announceListeners(
  * Messages name positions and well-formed names, never values.
  */
 function takeVariables(env: unknown, option: string): Record<string, string> {
-  if (typeof env !== 'object' || env === null || Array.isArray(env)) {
+  if (!isRecord(env)) {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
       option,

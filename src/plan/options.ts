@@ -115,7 +115,8 @@ export function takeArguments(args: unknown): readonly string[] {
   if (!Array.isArray(args)) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'args', 'must be an array of strings');
   }
-  return args.map((argument: unknown, index) => takeString(argument, `args[${index}]`));
+  // Array.from, unlike map, looks at holes too.
+  return Array.from(args, (argument: unknown, index) => takeString(argument, `args[${index}]`));
 }
 
 /** A string that exec can take: no NUL. */

@@ -66,7 +66,9 @@ function requireOurs(fd: number): void {
   const listener = findListeners(scan(), undefined).find(({ inode }) => inode === object.inode);
   const own = listener?.holders.find(({ pid }) => pid === process.pid);
   if (own !== undefined && own.inheritedFrom !== null) {
-    throw shared(`process ${own.inheritedFrom}, above this one, has it too: it was inherited from there`);
+    throw shared(
+      `process ${own.inheritedFrom}, above this one, has it too: it was inherited from there`,
+    );
   }
   const other = listener?.holders.find(({ pid, role }) => pid !== process.pid && role !== 'copy');
   if (other !== undefined) throw shared(tell(other));

@@ -52,7 +52,9 @@ export function explainPort(port: number): PortExplanation {
   const scanned = scan({ listeners: true, port: number });
   const listeners = findListeners(scanned, number);
   const causes = [
-    ...listeners.filter(({ isHere }) => isHere).flatMap((listener) => explainListener(listener, scanned)),
+    ...listeners
+      .filter(({ isHere }) => isHere)
+      .flatMap((listener) => explainListener(listener, scanned)),
     ...explainBound(number, scanned),
     ...explainConnections(number, scanned),
     ...explainPrivilege(number),
@@ -98,7 +100,8 @@ function explainHolder({ local }: Listener, holder: ListenerHolder): PortCause {
       ...base,
       kind: 'own',
       text: `This process itself listens on ${local}, descriptor ${fd}.`,
-      advice: 'Close the server first: closeListener(server) also silences copies in other processes.',
+      advice:
+        'Close the server first: closeListener(server) also silences copies in other processes.',
     };
   }
   const how = `How it got there: ${howItGotThere}.`;
@@ -129,9 +132,7 @@ const isTcp = ({ facts }: ScannedSocket): boolean => facts.type === 1;
 const isUdp = ({ facts }: ScannedSocket): boolean => facts.type === 2;
 
 function here({ sockets, ownNetwork }: Scanned, port: number): ScannedSocket[] {
-  return sockets.filter(
-    ({ facts }) => facts.network === ownNetwork && localPort(facts) === port,
-  );
+  return sockets.filter(({ facts }) => facts.network === ownNetwork && localPort(facts) === port);
 }
 
 /** "sleep (12, descriptor 40)" for each, or what is known instead. */
@@ -142,7 +143,9 @@ function tellHolders({ inode, uid }: ScannedSocket, { processes }: Scanned): str
       .map(({ fd }) => `${command} (pid ${pid}, descriptor ${fd})`),
   );
   if (names.length > 0) return names.join(', ');
-  return inode === '0' ? 'no process any more' : `a process of user ${uid ?? 'unknown'} that cannot be read`;
+  return inode === '0'
+    ? 'no process any more'
+    : `a process of user ${uid ?? 'unknown'} that cannot be read`;
 }
 
 function explainBound(port: number, scanned: Scanned): PortCause[] {

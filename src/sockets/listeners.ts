@@ -170,7 +170,7 @@ function tellHow(
   if (adopted) {
     return `its parent has ended and ${process.parentPid} adopted it: opened by itself, or inherited from one that is gone`;
   }
-  const name = parent === undefined ? String(process.parentPid) : `${parent.command} (${parent.pid})`;
+  const name =
+    parent === undefined ? String(process.parentPid) : `${parent.command} (${parent.pid})`;
   return `no process above it has the socket: opened by itself, or inherited from ${name}, which has closed it since`;
 }
-

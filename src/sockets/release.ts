@@ -8,8 +8,7 @@ import { findListeners, type Listener, type ListenerHolder } from './listeners.j
 
 /** One descriptor of one process, or every listener on a TCP port. */
 export type ReleaseQuery = (
-  | { pid: number; fd: number; port?: never }
-  | { port: number; pid?: never; fd?: never }
+  { pid: number; fd: number; port?: never } | { port: number; pid?: never; fd?: never }
 ) & {
   /** Also where the holder accepts on it, or may. */
   force?: boolean;
@@ -50,14 +49,20 @@ export function releaseListener(query: ReleaseQuery): ReleasedListener[] {
 
 function requireAlone(port: unknown, pid: unknown, fd: unknown): number {
   if (pid === undefined && fd === undefined) return requirePort(port, 'query.port');
-  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query', 'must have either a port, or pid and fd');
+  throw invalid(
+    'ERR_SALLYPORT_INVALID_ARGUMENT',
+    'query',
+    'must have either a port, or pid and fd',
+  );
 }
 
 function findByPort(port: number): Listener[] {
   const scanned = scan({ listeners: true, port });
   const here = findListeners(scanned, port).filter(({ isHere }) => isHere);
   if (here.length > 0) return here;
-  const udp = scanned.sockets.some(({ facts }) => facts.type === 2 && facts.local.endsWith(`:${port}`));
+  const udp = scanned.sockets.some(
+    ({ facts }) => facts.type === 2 && facts.local.endsWith(`:${port}`),
+  );
   throw notReleasable(
     udp
       ? `port ${port}: it is held by UDP, which has no listener that could be shut down: end the process that has it`
@@ -90,7 +95,10 @@ function findByDescriptor(pid: unknown, fd: unknown): Listener[] {
 
 function requireReleasable({ local, port, holders, inode }: Listener, force: boolean): void {
   if (port === null) {
-    throw notReleasable(`${local}: a Unix socket has no port; remove its path to bind there anew`, local);
+    throw notReleasable(
+      `${local}: a Unix socket has no port; remove its path to bind there anew`,
+      local,
+    );
   }
   if (holders.length === 0) {
     throw notReleasable(

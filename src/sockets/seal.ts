@@ -64,7 +64,11 @@ function takePass(kinds: unknown, except: unknown, standard: unknown): Pass {
   }
   const isNumber = (fd: unknown): fd is number => Number.isInteger(fd) && (fd as number) >= 0;
   if (except !== undefined && !(Array.isArray(except) && except.every(isNumber))) {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'except', 'must be an array of descriptor numbers');
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'except',
+      'must be an array of descriptor numbers',
+    );
   }
   if (standard !== undefined && typeof standard !== 'boolean') {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'standard', 'must be true or false');

@@ -12,19 +12,26 @@ export type Role = 'owner' | 'copy' | 'unknown';
  * What counts is what a process does with the listener, not how it came to it: a server that was
  * given its socket by a manager is the owner, and a child that merely inherited it is not.
  */
-export function judge(process: ScannedProcess, socket: ScannedSocket): { role: Role; evidence: string } {
+export function judge(
+  process: ScannedProcess,
+  socket: ScannedSocket,
+): { role: Role; evidence: string } {
   const inode = Number(socket.inode);
   const [epoll, accept, poll, unclear, errno] = native().findServingEvidence(process.pid, inode);
   if (accept) return { role: 'owner', evidence: 'a thread of it sits in accept(2) on it' };
   if (epoll) return { role: 'owner', evidence: 'an epoll of it watches it' };
-  if (poll) return { role: 'owner', evidence: 'a thread of it waits for it in poll(2) or select(2)' };
+  if (poll)
+    return { role: 'owner', evidence: 'a thread of it waits for it in poll(2) or select(2)' };
   if (hasAccepted(process, socket)) {
     return { role: 'owner', evidence: 'it has connections that came in by it' };
   }
   // Whoever asks is running, which tells nothing.
   if (process.pid === ownPid) return { role: 'owner', evidence: 'it is this process itself' };
   if (errno !== 0) {
-    return { role: 'unknown', evidence: `what it does cannot be read (${describeErrno(errno).name})` };
+    return {
+      role: 'unknown',
+      evidence: `what it does cannot be read (${describeErrno(errno).name})`,
+    };
   }
   if (unclear) {
     return { role: 'unknown', evidence: 'what it was doing when it was looked at does not tell' };
