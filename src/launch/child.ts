@@ -2,6 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import { inspect } from 'node:util';
 
 import { systemError } from '../errors.js';
 import type { LaunchPlan } from '../plan/plan.js';
@@ -176,7 +177,7 @@ export class Child extends EventEmitter<ChildEvents> {
   }
 
   /** For console.log: argv and environment hold values that nobody means to print. */
-  [Symbol.for('nodejs.util.inspect.custom')](): object {
+  [inspect.custom](): object {
     const { pid, spawnfile, exitCode, signalCode, killed } = this;
     return { pid, spawnfile, exitCode, signalCode, killed };
   }

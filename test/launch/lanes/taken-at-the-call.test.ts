@@ -59,13 +59,13 @@ it('what is changed after the call does not reach the child', async () => {
     process.env['PATH'] = '/usr/bin:/bin';
     process.chdir(`${scratch}/two`);
 
-    const reports: Witness[] = [];
-    for (const launched of launches) {
-      const child = await launched;
-      if (child.stdout === null) throw new Error('no stdout');
-      const text = (await processes.readAll(child.stdout)).toString();
-      reports.push(JSON.parse(text) as Witness);
-    }
+    // Each is read as soon as it is there: what nobody reads is drained when its child has ended.
+    const readReport = async (launched: Promise<import('../../../src/index.js').Child>) => {
+      const { stdout } = await launched;
+      if (stdout === null) throw new Error('no stdout');
+      return JSON.parse((await processes.readAll(stdout)).toString()) as Witness;
+    };
+    const reports = await Promise.all(launches.map(readReport));
     await Promise.all(others);
     return reports.map(({ descriptors, argv, environment, cwd }) => ({
       descriptors: descriptors.map(
