@@ -1,7 +1,7 @@
 // The lanes' own descriptor tables: /dev/null three times and the control socket, whatever passed.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 
 import { fixture, root } from '../../support/fixtures.js';
 import { inNode } from '../../support/node-script.js';
@@ -164,6 +164,12 @@ it('more descriptors than may be open: EMFILE, and the next child has exactly it
   expect(seen.tables).toEqual([4]);
 });
 
+const parents: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const parent of parents.splice(0)) parent.kill('SIGKILL');
+});
+
 /** A node process with lanes of both kinds that closes its own stdout when told, and waits. */
 function startParent(stdio: 'null' | 'inherit') {
   const script = `
@@ -187,6 +193,7 @@ function startParent(stdio: 'null' | 'inherit') {
       setInterval(() => {}, 1000);
     })();`;
   const parent = spawn(process.execPath, ['-e', script], { stdio: 'pipe' });
+  parents.push(parent);
   const seen: string[] = [];
   parent.stderr.on('data', (text: Buffer) => seen.push(...text.toString().trim().split('\n')));
   parent.stdout.on('data', (text: Buffer) => seen.push(`got ${text.toString()}`));

@@ -241,3 +241,54 @@ needs('ptrace').it(
     expect(seen).toEqual({ codes: [0], code: 0, children: false });
   },
 );
+
+needs('ptrace').it(
+  'the queue has a bound: EAGAIN with advice, and all can be taken back',
+  async () => {
+    const seen = await inNode(
+      async ({ sallyport, storm, processes, scratch, root, fixture, require }, most) => {
+        const events = require('node:events') as typeof import('node:events');
+        const { traceSelf } = require(
+          `${root}/test/support/tracing.cjs`,
+        ) as typeof import('../../support/tracing.cjs');
+        const tracer = await traceSelf(storm, scratch);
+        // No lane takes more than one of them, however many lanes there are.
+        await tracer.hold(most);
+        const controller = new AbortController();
+        events.setMaxListeners(0, controller.signal);
+        const options = { stdio: 'null', signal: controller.signal } as const;
+        const outcomes = new Map<string, number>();
+        const launches = Array.from({ length: 16_384 + most + 100 }, () =>
+          sallyport.launch(fixture('exit_fast'), [], options).then(
+            () => 'started',
+            (error: unknown) => {
+              const { name, code, stage, message } = error as Error & {
+                code: string;
+                stage: string;
+              };
+              return name === 'AbortError'
+                ? name
+                : `${code} ${stage} ${String(message.includes('wait for a lane'))}`;
+            },
+          ),
+        );
+        controller.abort();
+        for (const outcome of await Promise.all(launches)) {
+          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        }
+        await tracer.hold(0);
+        await tracer.release();
+        await tracer.stop();
+        await processes.waitFor('the end of all children', () => !storm.hasChildren());
+        const child = await sallyport.launch(fixture('exit_fast'), [], { stdio: 'null' });
+        return { outcomes: Object.fromEntries(outcomes), code: (await child.exited).code };
+      },
+      MOST_LANES,
+      { deadline: 40_000 },
+    );
+    expect(Object.keys(seen.outcomes).sort()).toEqual(['AbortError', 'EAGAIN process true']);
+    expect(seen.outcomes['EAGAIN process true']).toBeGreaterThanOrEqual(100);
+    expect(seen.code).toBe(0);
+  },
+  50_000,
+);
