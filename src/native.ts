@@ -95,6 +95,8 @@ export const TABLE_NULL = 0;
 export const TABLE_PIPE_TO_CHILD = 1;
 export const TABLE_PIPE_FROM_CHILD = 2;
 export const TABLE_HELD = 3;
+/** The third number is then the target of an earlier pipe. */
+export const TABLE_SAME_AS = 4;
 
 // SessionMode in native/core/launch_request.h.
 export const SESSION_MODES = { new: 0, group: 1, inherit: 2 } as const;
@@ -120,7 +122,12 @@ export interface NativeBinding {
   ): [id: number, pid: number, program: number, ...ours: number[]] | NativeFailure;
   /** The outcome comes as an event that names the job. */
   launch(
-    ...request: [...NativeRequest, noNewPrivileges: boolean, events?: SyncEvents]
+    ...request: [
+      ...NativeRequest,
+      noNewPrivileges: boolean,
+      events?: SyncEvents | undefined,
+      keepsZombie?: boolean,
+    ]
   ): number | NativeFailure;
   /** The descriptor is readable while events wait to be fetched. */
   openSyncEvents(): [events: SyncEvents, ready: number] | NativeFailure;
@@ -138,6 +145,12 @@ export interface NativeBinding {
   signal(id: number, signal: number): number;
   /** 0 or a positive errno. */
   signalGroup(id: number, signal: number): number;
+  /** Lets a child be reaped that was launched with `keepsZombie`. */
+  releaseZombie(id: number): void;
+  /** To a process that need be no child. 0 or a positive errno; ESRCH for another start time. */
+  signalProcess(pid: number, startTime: number, signal: number): number;
+  /** Both ends blocking and close-on-exec. */
+  openPipe(): [readEnd: number, writeEnd: number] | NativeFailure;
   /** Best effort. */
   enlargePipe(fd: number): void;
   onEvents(callback: (events: readonly NativeEvent[]) => void): void;

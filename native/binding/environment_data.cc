@@ -7,6 +7,7 @@
 
 #include "core/account_lookups.h"
 #include "core/lane_pool.h"
+#include "core/reaper.h"
 
 namespace sallyport {
 
@@ -115,6 +116,8 @@ void EventMailbox::Abandon() {
     undelivered.swap(pending_);
   }
   for (const Event& event : undelivered) AbandonEvent(event);
+  // Nobody is left who would say that a zombie's number is not needed any longer.
+  Reaper::Instance().ReleaseAll(this);
   AccountLookups::Instance().CancelAll(this);
   LanePool::Instance(true).CancelAll(this);
   LanePool::Instance(false).CancelAll(this);

@@ -38,6 +38,7 @@ void AbandonEvent(const Event& event) {
   const LaunchEvent* const launch = std::get_if<LaunchEvent>(&event);
   if (launch != nullptr && launch->outcome.ok()) {
     Reaper::Instance().Signal(launch->outcome.value().id, SIGKILL);
+    Reaper::Instance().Release(launch->outcome.value().id);
   }
 }
 

@@ -23,6 +23,7 @@
 #include "core/launch_job.h"
 #include "core/pipes.h"
 #include "core/posix_spawner.h"
+#include "core/process_signal.h"
 #include "core/reaper.h"
 #include "core/spawn_in_table.h"
 
@@ -112,14 +113,15 @@ Napi::Value Spawn(const Napi::CallbackInfo& info) {
   return Napi::Value(info.Env(), result);
 }
 
-// (…, no_new_privs, handle?) -> job | failure. The callback of onEvents hears the outcome, or
-// whoever fetches from the handle of openSyncEvents().
+// (…, no_new_privs, handle?, keeps zombie?) -> job | failure. The callback of onEvents hears the
+// outcome, or whoever fetches from the handle of openSyncEvents().
 Napi::Value Launch(const Napi::CallbackInfo& info) {
   static std::atomic<JobId> next_id{1};
   EnsureChildrenWaitable();
   std::unique_ptr<LaunchJob> job = Decode(info);
   const JobId id = next_id++;
-  if (info.Length() > 15) job->listener = ToSyncListener(info[15]);
+  if (info.Length() > 15 && !info[15].IsUndefined()) job->listener = ToSyncListener(info[15]);
+  if (info.Length() > 16) job->keeps_zombie = info[16].As<Napi::Boolean>().Value();
   job->id = id;
   const bool no_new_privileges = info[14].As<Napi::Boolean>().Value();
   const Result<bool> submitted =
@@ -172,6 +174,29 @@ void CommandInit(const Napi::CallbackInfo& info) {
       init, {info[1].As<Napi::Number>().Uint32Value(), info[2].As<Napi::Number>().Int32Value()});
 }
 
+// (id): its pid, and the group of that number, are not needed any longer.
+void ReleaseZombie(const Napi::CallbackInfo& info) {
+  Reaper::Instance().Release(static_cast<ChildId>(info[0].As<Napi::Number>().Int64Value()));
+}
+
+// (pid, start time, signal) -> 0 or an errno value
+Napi::Value SignalStranger(const Napi::CallbackInfo& info) {
+  const pid_t pid = info[0].As<Napi::Number>().Int32Value();
+  const uint64_t start = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
+  return Napi::Number::New(info.Env(),
+                           SignalProcess(pid, start, info[2].As<Napi::Number>().Int32Value()));
+}
+
+// -> [read end, write end] | failure
+Napi::Value OpenPipe(const Napi::CallbackInfo& info) {
+  Result<PlainPipe> pipe = OpenPlainPipe();
+  if (!pipe.ok()) return FailureToJs(info.Env(), pipe.error());
+  const Napi::Array ends = Napi::Array::New(info.Env(), 2);
+  ends.Set(0u, Napi::Number::New(info.Env(), pipe.value().read_end.release()));
+  ends.Set(1u, Napi::Number::New(info.Env(), pipe.value().write_end.release()));
+  return ends;
+}
+
 void EnlargePipeJs(const Napi::CallbackInfo& info) {
   EnlargePipe(info[0].As<Napi::Number>().Int32Value());
 }
@@ -192,6 +217,9 @@ void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("canSpawnDirect", Napi::Function::New<CanSpawnDirect>(env, "canSpawnDirect"));
   exports.Set("signal", Napi::Function::New<Signal>(env, "signal"));
   exports.Set("signalGroup", Napi::Function::New<SignalGroup>(env, "signalGroup"));
+  exports.Set("releaseZombie", Napi::Function::New<ReleaseZombie>(env, "releaseZombie"));
+  exports.Set("signalProcess", Napi::Function::New<SignalStranger>(env, "signalProcess"));
+  exports.Set("openPipe", Napi::Function::New<OpenPipe>(env, "openPipe"));
   exports.Set("onEvents", Napi::Function::New<OnEvents>(env, "onEvents"));
   exports.Set("commandInit", Napi::Function::New<CommandInit>(env, "commandInit"));
   exports.Set("enlargePipe", Napi::Function::New<EnlargePipeJs>(env, "enlargePipe"));

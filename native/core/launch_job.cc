@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <string>
@@ -75,6 +76,12 @@ Result<bool> OpenTable(LaunchJob& job) {
       job.request.null_targets.push_back(entry.target);
     } else if (entry.kind == TableEntry::Kind::kHeld) {
       job.request.descriptors.push_back({entry.held, entry.target});
+    } else if (entry.kind == TableEntry::Kind::kSameAs) {
+      const auto same = std::find_if(
+          job.request.descriptors.begin(), job.request.descriptors.end(),
+          [&entry](const DescriptorMove& move) { return move.target == entry.held; });
+      if (same == job.request.descriptors.end()) return SysError{"descriptor", EBADF, ""};
+      job.request.descriptors.push_back({same->source, entry.target});
     } else {
       Result<ChannelPipe> pipe =
           OpenChannelPipe(entry.kind == TableEntry::Kind::kPipeToChild ? PipeDirection::kToChild
@@ -95,7 +102,8 @@ Result<bool> OpenTable(LaunchJob& job) {
 
 Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid) {
   const bool leads_group = job.request.session != SessionMode::kInherit;
-  const Result<ChildId> id = Reaper::Instance().Watch(pid, leads_group, job.listener);
+  const Result<ChildId> id =
+      Reaper::Instance().Watch(pid, leads_group, job.keeps_zombie, job.listener);
   if (!id.ok()) return id.error();
   pid_t program = pid;
   if (job.request.init) {

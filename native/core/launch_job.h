@@ -16,10 +16,10 @@ namespace sallyport {
 
 // What stands at one number of the child's table.
 struct TableEntry {
-  enum class Kind { kNull, kPipeToChild, kPipeFromChild, kHeld };
+  enum class Kind { kNull, kPipeToChild, kPipeFromChild, kHeld, kSameAs };
   int target;
   Kind kind;
-  int held;  // kHeld: a number in LaunchJob::held
+  int held;  // kHeld: a number in LaunchJob::held; kSameAs: the target of an earlier pipe
 };
 
 using JobId = uint64_t;
@@ -50,6 +50,7 @@ struct LaunchJob {
   UniqueFd control;  // our end, where the child is an init
   std::shared_ptr<LaunchListener> listener;
   JobId id = 0;  // 0: somebody waits for this launch
+  bool keeps_zombie = false;  // as Reaper::Watch has it
 };
 
 // Opens the pipes of the table and fills the request with it. Stage "descriptor".

@@ -10,17 +10,24 @@ namespace sallyport {
 
 void EnlargePipe(int fd) { fcntl(fd, F_SETPIPE_SZ, 1 << 20); }
 
-Result<ChannelPipe> OpenChannelPipe(PipeDirection direction) {
+Result<PlainPipe> OpenPlainPipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return SysError{"descriptor", errno, ""};
   // Each end owns its number before the next may fail.
   UniqueFd read_low(ends[0]);
   UniqueFd write_low(ends[1]);
-  UniqueFd read_end(MoveAboveStandard(read_low.release()));
-  if (!read_end.valid()) return SysError{"descriptor", errno, ""};
-  UniqueFd write_end(MoveAboveStandard(write_low.release()));
-  if (!write_end.valid()) return SysError{"descriptor", errno, ""};
+  PlainPipe pipe;
+  pipe.read_end = UniqueFd(MoveAboveStandard(read_low.release()));
+  if (!pipe.read_end.valid()) return SysError{"descriptor", errno, ""};
+  pipe.write_end = UniqueFd(MoveAboveStandard(write_low.release()));
+  if (!pipe.write_end.valid()) return SysError{"descriptor", errno, ""};
+  return pipe;
+}
 
+Result<ChannelPipe> OpenChannelPipe(PipeDirection direction) {
+  Result<PlainPipe> opened = OpenPlainPipe();
+  if (!opened.ok()) return opened.error();
+  auto& [read_end, write_end] = opened.value();
   const bool to_child = direction == PipeDirection::kToChild;
   ChannelPipe pipe{std::move(to_child ? write_end : read_end),
                    std::move(to_child ? read_end : write_end)};

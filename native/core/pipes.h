@@ -18,6 +18,14 @@ struct ChannelPipe {
 // much already.
 void EnlargePipe(int fd);
 
+struct PlainPipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+
+// Between two children: pipe2(O_CLOEXEC), both ends blocking and above 2. Stage "descriptor".
+Result<PlainPipe> OpenPlainPipe();
+
 // A real pipe, pipe2(O_CLOEXEC), both ends above 2. The child can open /dev/stdout on a pipe, which
 // it cannot on the socket pairs that Node makes. Stage "descriptor".
 Result<ChannelPipe> OpenChannelPipe(PipeDirection direction);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <utility>
+#include <vector>
 
 #include "core/system_calls.h"
 #include "core/thread.h"
@@ -67,10 +68,12 @@ Reaper& Reaper::Instance() {
   return *instance;
 }
 
-Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, std::shared_ptr<ExitListener> listener) {
+Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, bool keeps_zombie,
+                              std::shared_ptr<ExitListener> listener) {
   auto child = std::make_shared<Child>();
   child->pid = pid;
   child->leads_group = leads_group;
+  child->keeps_zombie = keeps_zombie;
   child->listener = std::move(listener);
   // The pid cannot have been reused: only we may reap it, and we have not.
   child->pidfd = UniqueFd(MoveAboveStandard(PidfdOpen(pid)));
@@ -109,11 +112,13 @@ bool Reaper::WatchByThread(const std::shared_ptr<Child>& child) {
   return started;
 }
 
-bool Reaper::Reap(const std::shared_ptr<Child>& child) {
+void Reaper::Reap(const std::shared_ptr<Child>& child) {
   ExitStatus status;
+  bool keeps_zombie = false;
   {
     const std::lock_guard<std::mutex> lock(child->mutex);
-    if (child->reaped) return true;
+    if (child->told) return;
+    const int options = WEXITED | WNOHANG | (child->keeps_zombie ? WNOWAIT : 0);
     siginfo_t info = {};
     struct rusage usage = {};
     int result = -1;
@@ -121,14 +126,13 @@ bool Reaper::Reap(const std::shared_ptr<Child>& child) {
     if (child->pidfd.valid()) {
       result =
           WaitidWithUsage(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(child->pidfd.get()),
-                          &info, WEXITED | WNOHANG, &usage);
+                          &info, options, &usage);
     }
     // Kernel 5.3 has pidfd_open but not P_PIDFD; a container profile may refuse it too.
     if (result != 0 && errno != ECHILD) {
-      result =
-          WaitidWithUsage(P_PID, static_cast<id_t>(child->pid), &info, WEXITED | WNOHANG, &usage);
+      result = WaitidWithUsage(P_PID, static_cast<id_t>(child->pid), &info, options, &usage);
     }
-    if (result == 0 && info.si_pid == 0) return false;
+    if (result == 0 && info.si_pid == 0) return;
 
     int wait_status = 0;
     if (result == 0) {
@@ -138,15 +142,46 @@ bool Reaper::Reap(const std::shared_ptr<Child>& child) {
     } else {
       status.lost = true;
     }
-    child->reaped = true;
+    child->told = true;
+    // A child that was lost leaves no zombie.
+    keeps_zombie = child->keeps_zombie && result == 0;
+    child->reaped = !keeps_zombie;
     if (child->pidfd.valid()) {
       Reactor::Instance().Remove(child->token, child->pidfd.get());
       child->pidfd.reset();
     }
   }
-  Forget(child->id);
+  if (!keeps_zombie) Forget(child->id);
   child->listener->ChildExited(child->id, status);
-  return true;
+}
+
+void Reaper::Release(ChildId id) {
+  const std::shared_ptr<Child> child = Find(id);
+  if (child != nullptr) Release(child);
+}
+
+void Reaper::ReleaseAll(const ExitListener* listener) {
+  std::vector<std::shared_ptr<Child>> children;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [id, child] : children_) {
+      if (child->listener.get() == listener) children.push_back(child);
+    }
+  }
+  for (const std::shared_ptr<Child>& child : children) Release(child);
+}
+
+void Reaper::Release(const std::shared_ptr<Child>& child) {
+  {
+    const std::lock_guard<std::mutex> lock(child->mutex);
+    child->keeps_zombie = false;
+    if (!child->told || child->reaped) return;
+    siginfo_t info;
+    while (waitid(P_PID, static_cast<id_t>(child->pid), &info, WEXITED) != 0 && errno == EINTR) {
+    }
+    child->reaped = true;
+  }
+  Forget(child->id);
 }
 
 int Reaper::Signal(ChildId id, int signal) {

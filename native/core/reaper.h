@@ -39,8 +39,16 @@ class Reaper {
   static Reaper& Instance();
 
   // Takes charge of a child of this process that nobody else waits for. `leads_group`: the child is
-  // the leader of a process group of its own. On failure the child has been killed and reaped.
-  Result<ChildId> Watch(pid_t pid, bool leads_group, std::shared_ptr<ExitListener> listener);
+  // the leader of a process group of its own. `keeps_zombie`: once it has ended it is not reaped
+  // before Release(), so that its pid, and the group and session of that number, can name nobody
+  // else. On failure the child has been killed and reaped.
+  Result<ChildId> Watch(pid_t pid, bool leads_group, bool keeps_zombie,
+                        std::shared_ptr<ExitListener> listener);
+
+  // Its number is not needed any longer: reaps the child, now or when it ends.
+  void Release(ChildId id);
+  // The same for all children of one listener.
+  void ReleaseAll(const ExitListener* listener);
 
   // Whether this process has a child of that pid in its charge.
   bool Watches(pid_t pid);
@@ -59,17 +67,20 @@ class Reaper {
     pid_t pid;
     bool leads_group;
     std::shared_ptr<ExitListener> listener;
-    std::mutex mutex;  // guards the fields below, and that the pid is ours while it is held
+    bool keeps_zombie;
+    std::mutex mutex;  // guards keeps_zombie and below, and that the pid is ours while it is held
     UniqueFd pidfd;    // invalid: the system refuses pidfds, a thread waits for this child
     Reactor::Token token = 0;
+    bool told = false;  // the listener has heard; a zombie may still be kept
     bool reaped = false;
   };
 
   Reaper() = default;
   bool WatchByPidfd(const std::shared_ptr<Child>& child);
   bool WatchByThread(const std::shared_ptr<Child>& child);
-  // Reaps the child if it has ended; true when it is done with.
-  bool Reap(const std::shared_ptr<Child>& child);
+  // Tells of the end of the child and reaps it, where it has ended.
+  void Reap(const std::shared_ptr<Child>& child);
+  void Release(const std::shared_ptr<Child>& child);
   std::shared_ptr<Child> Find(ChildId id);
   void Forget(ChildId id);
 

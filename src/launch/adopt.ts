@@ -3,21 +3,28 @@ import { constants } from 'node:os';
 
 import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
+import type { OutputOpener } from './channels.js';
 import { Child } from './child.js';
 import { ignoreExit, type Launched } from './events.js';
 import { linkToReaper } from './process-link.js';
 import { supervise, type Supervision } from './supervision.js';
 
 /** A child that nobody holds must not go on: it is killed before the error is thrown. */
-export function adopt(plan: LaunchPlan, launched: Launched, supervision: Supervision): Child {
+export function adopt(
+  plan: LaunchPlan,
+  launched: Launched,
+  supervision: Supervision,
+  openOutput?: OutputOpener,
+): Child {
   try {
     const link = linkToReaper(launched);
-    const child = new Child(plan, link, launched.ours, supervision.killSignal);
+    const child = new Child(plan, link, launched.ours, supervision.killSignal, openOutput);
     supervise(child, supervision);
     return child;
   } catch (error) {
     ignoreExit(launched.id);
     native().signal(launched.id, constants.signals.SIGKILL);
+    native().releaseZombie(launched.id);
     throw error;
   }
 }

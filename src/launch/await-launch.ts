@@ -40,6 +40,7 @@ export function awaitLaunch<T>(
           // It was on its way when it was taken back.
           ignoreExit(outcome.id);
           native().signal(outcome.id, constants.signals.SIGKILL);
+          native().releaseZombie(outcome.id);
           native().releaseDescriptors(Int32Array.from(outcome.ours));
         } else {
           try {

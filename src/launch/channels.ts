@@ -10,6 +10,9 @@ const PIPE_CAPACITY = 65_536;
 /** After so many full pipes a child is taken for one that has much to say. */
 const FULL_PIPES = 4;
 
+/** What becomes of our end of a pipe from the child, non-blocking: the stream owns it from then on. */
+export type OutputOpener = (fd: number) => Readable;
+
 /**
  * @param fd our end of a pipe from the child, non-blocking; owned by the stream from now on
  */

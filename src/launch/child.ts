@@ -6,10 +6,11 @@ import { inspect } from 'node:util';
 
 import { systemError } from '../errors.js';
 import type { LaunchPlan } from '../plan/plan.js';
-import { drainUnread, openReadable, openWritable } from './channels.js';
+import { drainUnread, openReadable, openWritable, type OutputOpener } from './channels.js';
 import { countReference, type ExitReceiver, type ExitStatus } from './events.js';
 import type { ProcessLink } from './process-link.js';
 import { signalNumber } from '../signals.js';
+import { publishExit, publishLaunch } from './diagnostics.js';
 
 const { EINVAL, ESRCH } = constants.errno;
 
@@ -59,6 +60,7 @@ export class Child extends EventEmitter<ChildEvents> {
     link: ProcessLink,
     pipes: readonly number[],
     killSignal: NodeJS.Signals | number,
+    openOutput: OutputOpener = openReadable,
   ) {
     super();
     this.plan = plan;
@@ -76,8 +78,8 @@ export class Child extends EventEmitter<ChildEvents> {
       plan.descriptors[target]?.channel === 'pipe' ? ours.shift() : undefined;
     const [input, output, errors] = [pipeAt(0), pipeAt(1), pipeAt(2)];
     this.stdin = input === undefined ? null : this.#watchClose(openWritable(input));
-    this.stdout = output === undefined ? null : this.#watchClose(openReadable(output));
-    this.stderr = errors === undefined ? null : this.#watchClose(openReadable(errors));
+    this.stdout = output === undefined ? null : this.#watchClose(openOutput(output));
+    this.stderr = errors === undefined ? null : this.#watchClose(openOutput(errors));
     this.stdio = [this.stdin, this.stdout, this.stderr];
 
     const receiver: ExitReceiver = {
@@ -87,6 +89,7 @@ export class Child extends EventEmitter<ChildEvents> {
     };
     link.expectExit(receiver);
     countReference(1);
+    publishLaunch(this);
     // Late enough for whoever awaits the launch to listen.
     setImmediate(() => {
       this.#announce();
@@ -102,7 +105,7 @@ export class Child extends EventEmitter<ChildEvents> {
    */
   kill(signal: NodeJS.Signals | number = 'SIGTERM'): boolean {
     const number = signalNumber(signal, 'signal');
-    const sent = this.#send('signal', number);
+    const sent = this.#running && this.#send('signal', number);
     if (sent && number !== 0) this.killed = true;
     return sent;
   }
@@ -145,6 +148,11 @@ export class Child extends EventEmitter<ChildEvents> {
     }
     for (const stream of this.stdio) stream?.destroy();
     if (this.#closing > 0) await once(this, 'close');
+  }
+
+  /** @internal Its number, and the group of that number, are not needed any longer. */
+  releaseZombie(): void {
+    this.#link.releaseZombie?.();
   }
 
   #send(how: 'signal' | 'signalGroup', signal: number): boolean {
@@ -195,6 +203,7 @@ export class Child extends EventEmitter<ChildEvents> {
     this.exitCode = status.code;
     this.signalCode = status.signal;
     this.stdin?.destroy();
+    publishExit(this, status);
     this.#resolveExited(status);
     try {
       this.emit('exit', status.code, status.signal);

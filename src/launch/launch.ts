@@ -1,8 +1,9 @@
 // Starts a child without holding up the caller.
 import { isFailure, native } from '../native.js';
-import { takeOptions, type SpawnOptions } from '../plan/options.js';
+import { takeOptions, type RawOptions, type SpawnOptions } from '../plan/options.js';
 import { adopt } from './adopt.js';
 import { awaitLaunch } from './await-launch.js';
+import type { OutputOpener } from './channels.js';
 import type { Child } from './child.js';
 import { listenForEvents } from './events.js';
 import { launchError } from './failure.js';
@@ -31,15 +32,32 @@ export async function launch(
   options?: SpawnOptions,
 ): Promise<Child> {
   const [args, given] = splitArguments(argsOrOptions, options);
-  const raw = takeOptions(given);
+  return launchChild(file, args, takeOptions(given));
+}
+
+/** How a child is to be taken over by whoever supervises it. */
+export interface Takeover {
+  /** What becomes of our end of a pipe from the child. */
+  readonly openOutput?: OutputOpener;
+  /** Once it has ended it stays a zombie until `releaseZombie`: nobody else comes to its number. */
+  readonly keepsZombie?: boolean;
+}
+
+/** @internal `launch` with more say. */
+export async function launchChild(
+  file: unknown,
+  args: unknown,
+  raw: RawOptions,
+  { openOutput, keepsZombie = false }: Takeover = {},
+): Promise<Child> {
   const supervision = takeSupervision(raw);
   return withRequest('launch', file, args, raw, (plan, request) => {
     if (supervision.signal?.aborted === true) throw abortError(supervision.signal);
     listenForEvents();
-    const job = native().launch(...request(), plan.noNewPrivileges);
+    const job = native().launch(...request(), plan.noNewPrivileges, undefined, keepsZombie);
     if (isFailure(job)) throw launchError(plan, job);
     return awaitLaunch(job, plan, supervision.signal, (launched) =>
-      adopt(plan, launched, supervision),
+      adopt(plan, launched, supervision, openOutput),
     );
   });
 }

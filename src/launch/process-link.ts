@@ -9,6 +9,8 @@ export interface ProcessLink {
   signalGroup(signal: number): number;
   /** The receiver is kept until it has heard. */
   expectExit(receiver: ExitReceiver): void;
+  /** Its number is not needed any longer, where it was launched with `keepsZombie`. */
+  releaseZombie?(): void;
 }
 
 /** A process that the reaper watches. */
@@ -19,6 +21,9 @@ export function linkToReaper({ id, pid }: Launched): ProcessLink {
     signalGroup: (signal) => native().signalGroup(id, signal),
     expectExit: (receiver) => {
       expectExit(id, receiver);
+    },
+    releaseZombie: () => {
+      native().releaseZombie(id);
     },
   };
 }

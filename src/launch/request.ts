@@ -6,6 +6,7 @@ import {
   TABLE_NULL,
   TABLE_PIPE_FROM_CHILD,
   TABLE_PIPE_TO_CHILD,
+  TABLE_SAME_AS,
   type NativeRequest,
 } from '../native.js';
 import { ownDirectory } from '../plan/directory.js';
@@ -88,6 +89,7 @@ function encodeTable(plan: LaunchPlan, held: HeldDescriptors): Int32Array {
   const table: number[] = [];
   for (const { target, channel, source } of plan.descriptors) {
     if (source !== null) table.push(target, TABLE_HELD, held.fdOf(source));
+    else if (channel === 'stdout') table.push(target, TABLE_SAME_AS, 1);
     else if (channel === 'null') table.push(target, TABLE_NULL, -1);
     else table.push(target, target === 0 ? TABLE_PIPE_TO_CHILD : TABLE_PIPE_FROM_CHILD, -1);
   }

@@ -8,9 +8,11 @@ import { phraseObject, type DescriptorObject } from '../objects/object.js';
 export interface DescriptorPlan {
   /** Number in the child. */
   readonly target: number;
-  /** `null`: /dev/null. `pipe`: a pipe to or from us. `inherit`, `descriptor`,
-   * `listener`: one of ours. */
-  readonly channel: 'null' | 'pipe' | 'inherit' | 'descriptor' | 'listener';
+  /**
+   * `null`: /dev/null. `pipe`: a pipe to or from us. `stdout`: the pipe of number 1. `inherit`,
+   * `descriptor`, `listener`: one of ours.
+   */
+  readonly channel: 'null' | 'pipe' | 'stdout' | 'inherit' | 'descriptor' | 'listener';
   /** Number in this process when the plan was made. */
   readonly source: number | null;
   /** What that number refers to. */
@@ -59,9 +61,17 @@ function standardChannels(stdio: unknown): TableEntry[] {
         'has entries beyond 2; write pass: [{ fd, as: 3 }] for further descriptors',
       );
     }
-    return DEFAULT_STDIO.map((fallback, target) =>
+    const table = DEFAULT_STDIO.map((fallback, target) =>
       standardChannel((stdio[target] as unknown) ?? fallback, target, `stdio[${target}]`),
     );
+    if (table[2]?.channel === 'stdout' && table[1]?.channel !== 'pipe') {
+      throw invalid(
+        'ERR_SALLYPORT_INVALID_ARGUMENT',
+        'stdio[2]',
+        "'stdout' needs stdio[1]: 'pipe'; for a descriptor write its number for both",
+      );
+    }
+    return table;
   }
   return DEFAULT_STDIO.map((fallback, target) =>
     standardChannel(stdio ?? fallback, target, 'stdio'),
@@ -71,6 +81,9 @@ function standardChannels(stdio: unknown): TableEntry[] {
 function standardChannel(entry: unknown, target: number, option: string): TableEntry {
   if (entry === 'null' || entry === 'pipe')
     return { target, channel: entry, source: null, expect: null };
+  if (entry === 'stdout' && option === 'stdio[2]') {
+    return { target, channel: 'stdout', source: null, expect: null };
+  }
   if (entry === 'inherit') return { target, channel: 'inherit', source: target, expect: null };
   if (typeof entry === 'number') {
     return { target, channel: 'descriptor', source: requireNumber(entry, option), expect: null };
@@ -78,7 +91,7 @@ function standardChannel(entry: unknown, target: number, option: string): TableE
   const instead =
     entry === 'ignore'
       ? "write 'null'"
-      : "must be 'null', 'pipe', 'inherit' or a descriptor number";
+      : `must be 'null', 'pipe', 'inherit'${target === 2 ? ", 'stdout'" : ''} or a descriptor number`;
   throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, instead);
 }
 

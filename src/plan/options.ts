@@ -5,8 +5,11 @@ import { ATTRIBUTE_NAMES, type AttributeOptions } from './attributes.js';
 import type { Environment } from './environment.js';
 import type { Expectation } from '../objects/expectation.js';
 
-/** One standard channel. `inherit` is always an explicit choice. A number is a descriptor of ours. */
-export type StdioEntry = 'null' | 'pipe' | 'inherit' | number;
+/**
+ * One standard channel. `inherit` is always an explicit choice. `stdout`, for stderr only: the same
+ * pipe as stdout's. A number is a descriptor of ours.
+ */
+export type StdioEntry = 'null' | 'pipe' | 'inherit' | 'stdout' | number;
 
 /** A descriptor beyond 0, 1, 2 that the child receives. */
 export interface PassEntry {
