@@ -45,6 +45,7 @@ export const CALLER_CODES = {
   ERR_SALLYPORT_LISTENER_SHARED: 'a listener was handed to this process, or others accept on it',
   ERR_SALLYPORT_NOT_RELEASABLE: 'there is no such listener, or releasing it cannot help',
   ERR_SALLYPORT_UNKNOWN_SIGNAL: 'a signal that this system does not have',
+  ERR_SALLYPORT_NO_CONTAINMENT: 'the containment that was asked for is not available here',
   ERR_SALLYPORT_NO_EXACT_CLOSE:
     'this C library offers no way to close exactly the other descriptors',
   ERR_SALLYPORT_UNSUPPORTED_PLATFORM: 'sallyport cannot run here',

@@ -27,6 +27,29 @@ export { planLaunch, spawn } from './launch/spawn.js';
 export { launch } from './launch/launch.js';
 export { Child, type ChildEvents } from './launch/child.js';
 export type { ExitStatus, ResourceUsage } from './launch/events.js';
+export { run, type Run } from './run/run.js';
+export type { RunInput, RunOptions } from './run/options.js';
+export type { ChannelOptions, KeepOptions, OutputOptions } from './run/output-options.js';
+export type { Keep } from './run/keeper.js';
+export type { LineListener } from './run/sink.js';
+export type {
+  ContainmentMethod,
+  ContainmentWish,
+  SentSignal,
+  Survivor,
+} from './run/containment.js';
+export type {
+  Admission,
+  ChannelReport,
+  Cleanup,
+  Inheritance,
+  InputReport,
+  Outcome,
+  RunError,
+  RunReport,
+} from './run/report.js';
+export type { Holder } from './run/holders.js';
+export type { StalledProcess, StallEvidence } from './run/stall.js';
 export { sealDescriptors, type SealedDescriptor, type SealOptions } from './sockets/seal.js';
 export {
   auditAll,

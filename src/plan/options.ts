@@ -74,7 +74,7 @@ export interface SpawnOptions extends PlanOptions {
   killSignal?: NodeJS.Signals | number;
 }
 
-const OPTION_NAMES = [
+export const PLAN_OPTION_NAMES = [
   'stdio',
   'pass',
   'env',
@@ -85,15 +85,14 @@ const OPTION_NAMES = [
   'noNewPrivileges',
   'listeners',
   ...ATTRIBUTE_NAMES,
-  'signal',
-  'timeout',
-  'killSignal',
 ] as const;
+
+const OPTION_NAMES = [...PLAN_OPTION_NAMES, 'signal', 'timeout', 'killSignal'] as const;
 
 type OptionName = (typeof OPTION_NAMES)[number];
 
 /** What people write from habit, and what to write here. */
-const INSTEAD = new Map([
+export const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['shell', "there is no implicit shell; write spawn('/bin/sh', ['-c', script])"],
   ['detached', "write session: 'new' (the default here)"],
   ['environment', 'write env'],

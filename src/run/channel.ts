@@ -1,0 +1,199 @@
+// One output channel of a run: read to its end, counted, kept, hashed, handed on.
+import type { Readable } from 'node:stream';
+
+import { Hasher } from './hash.js';
+import type { Holder } from './holders.js';
+import { Keeper } from './keeper.js';
+import type { ChannelWish } from './output-options.js';
+import type { ChannelReport } from './report.js';
+import type { Sink } from './sink.js';
+
+/** A pipe never holds more than this (fs.pipe-max-size): what comes after it was written later. */
+const LARGEST_PIPE = 1 << 20;
+
+export interface ChannelListener {
+  /** More was seen than the limit. Once. */
+  onExceeded(): void;
+  /** A listener for lines has thrown. Once. */
+  onFault(error: Error): void;
+}
+
+export class Channel {
+  /** By performance.now(). */
+  lastOutput = performance.now();
+  bytesSeen = 0;
+  /** Reading is over, by end of file or by `stop`. */
+  readonly closed: Promise<void>;
+
+  readonly #stream: Readable | null;
+  readonly #wish: ChannelWish;
+  readonly #sink: Sink | null;
+  readonly #listener: ChannelListener;
+  readonly #keeper: Keeper;
+  readonly #hasher = new Hasher();
+  #end: ChannelReport['end'] | undefined;
+  #heldBy: readonly Holder[] = [];
+  #waiting = 0;
+  #resumed: Promise<void> | undefined;
+  #exceeded = false;
+  #faulty = false;
+  #resolveClosed!: () => void;
+
+  /** @param stream null: the channel is no pipe of ours, and nothing of it is seen */
+  constructor(
+    stream: Readable | null,
+    wish: ChannelWish,
+    sink: Sink | null,
+    listener: ChannelListener,
+  ) {
+    this.#stream = stream;
+    this.#wish = wish;
+    this.#sink = sink;
+    this.#listener = listener;
+    this.#keeper = new Keeper(wish.keep, wish.maxBytes);
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
+    });
+    if (stream === null) {
+      this.#close('eof');
+      return;
+    }
+    stream.on('data', (chunk: Uint8Array) => {
+      this.#receive(chunk);
+    });
+    stream.once('end', () => {
+      this.#close('eof');
+    });
+    stream.once('error', () => {
+      this.#close('cut');
+    });
+    stream.once('close', () => {
+      this.#close('cut');
+    });
+    stream.resume();
+  }
+
+  get stream(): Readable | null {
+    return this.#stream;
+  }
+
+  get isOpen(): boolean {
+    return this.#end === undefined;
+  }
+
+  /**
+   * Resolves when the pipe is empty: nothing came in a whole turn of the event loop. Somebody who
+   * goes on writing cannot hold it up: after a pipe's worth it resolves as well.
+   */
+  async drained(): Promise<void> {
+    const before = this.bytesSeen;
+    for (let seen = -1; this.isOpen && seen !== this.bytesSeen;) {
+      seen = this.bytesSeen;
+      if (seen - before > LARGEST_PIPE) return;
+      // Twice: the first may come in the same turn, before the poll.
+      await nextTurn();
+      await nextTurn();
+      // What reads along is behind: what is in the pipe waits for it.
+      if (this.#waiting > 0) await Promise.race([this.#resumed, this.closed]);
+    }
+  }
+
+  /** Reads no further. `held`: others have the pipe open; `cut`: for another reason. */
+  stop(end: 'held' | 'cut', heldBy: readonly Holder[] = []): void {
+    if (!this.isOpen) return;
+    this.#heldBy = heldBy;
+    this.#close(end);
+    this.#stream?.destroy();
+  }
+
+  async report(): Promise<ChannelReport> {
+    const { data, omitted } = this.#keeper.take();
+    const sha256 = await this.#hasher.digest().catch(() => '');
+    const end = this.#end ?? 'cut';
+    const report = {
+      observed: this.#stream !== null,
+      omitted,
+      bytesSeen: this.bytesSeen,
+      bytesKept: data.length,
+      sha256,
+      end: end === 'eof' && omitted !== null ? ('truncated' as const) : end,
+      heldBy: this.#heldBy,
+      deliveryError: this.#sink?.error?.message ?? null,
+    };
+    return withContent(report, data, omitted?.at ?? data.length);
+  }
+
+  #receive(chunk: Uint8Array): void {
+    if (!this.isOpen) return;
+    this.lastOutput = performance.now();
+    this.bytesSeen += chunk.length;
+    this.#keeper.add(chunk);
+    this.#waitFor(this.#hasher.add(chunk));
+    if (this.#sink !== null) this.#deliver(this.#sink, chunk);
+    if (this.bytesSeen > this.#wish.maxBytes && !this.#exceeded) {
+      this.#exceeded = true;
+      if (this.#wish.onExceed === 'end') this.#listener.onExceeded();
+    }
+  }
+
+  #deliver(sink: Sink, chunk: Uint8Array): void {
+    const wait = sink.write(chunk);
+    this.#waitFor(wait);
+    this.checkSink();
+    void wait?.then(() => {
+      this.checkSink();
+    });
+  }
+
+  /** Passes on what a listener for lines has thrown. */
+  checkSink(): void {
+    const fault = this.#sink?.fault ?? null;
+    if (fault === null || this.#faulty) return;
+    this.#faulty = true;
+    this.#listener.onFault(fault);
+  }
+
+  /** Reads no further meanwhile: the child is held up by its full pipe, and our memory stays small. */
+  #waitFor(wait: Promise<void> | undefined): void {
+    if (wait === undefined) return;
+    this.#waiting += 1;
+    this.#stream?.pause();
+    const before = this.#resumed;
+    this.#resumed = wait.then(async () => {
+      await before;
+      this.#waiting -= 1;
+      if (this.#waiting > 0) return;
+      this.#resumed = undefined;
+      if (this.isOpen) this.#stream?.resume();
+    });
+  }
+
+  #close(end: 'eof' | 'held' | 'cut'): void {
+    if (!this.isOpen) return;
+    this.#end = end;
+    this.#resolveClosed();
+  }
+}
+
+/** Not enumerable: a record of the report, or a log of it, holds nothing of the output. */
+function withContent(
+  report: Omit<ChannelReport, 'data' | 'text'>,
+  data: Buffer,
+  gap: number,
+): ChannelReport {
+  let text: string | undefined;
+  return Object.defineProperties(report, {
+    data: { value: data, enumerable: false },
+    text: {
+      // Each part by itself: a character cut in two at the gap must not join the other half's bytes.
+      get: () => (text ??= data.toString('utf8', 0, gap) + data.toString('utf8', gap)),
+      enumerable: false,
+    },
+  }) as ChannelReport;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

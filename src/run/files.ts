@@ -1,0 +1,110 @@
+// The files of a run: opened before its start, so that what is missing is known then.
+import { closeSync } from 'node:fs';
+import { Readable } from 'node:stream';
+
+import type { Channel } from './channel.js';
+import type { InputSource } from './input.js';
+import type { RunInput, RunWish } from './options.js';
+import type { ChannelWish } from './output-options.js';
+import { Patience } from './patience.js';
+import { appendRecord, openInputFile, openOutputFile, openRecord } from './record.js';
+import type { RunReport } from './report.js';
+import { sinkToFile, sinkToLines, sinkToStream, type Sink } from './sink.js';
+
+/** @throws {SallyportError} what the system refuses; nothing stays open then */
+export function openFiles(wish: RunWish, program: string): OpenFiles {
+  const files = new OpenFiles(wish.record);
+  try {
+    files.open(wish, program);
+    return files;
+  } catch (error) {
+    files.close();
+    throw error;
+  }
+}
+
+export class OpenFiles {
+  stdout: Sink | null = null;
+  stderr: Sink | null = null;
+  #input: InputSource | undefined;
+  #recordFd: number | null = null;
+  readonly #record: string | URL | undefined;
+
+  constructor(record: string | URL | undefined) {
+    this.#record = record;
+  }
+
+  open({ input, output, record }: RunWish, program: string): void {
+    if (record !== undefined) this.#recordFd = openRecord(record, program);
+    this.#input = openSource(input, program);
+    this.stdout = openSink(output.stdout, program);
+    this.stderr = openSink(output.stderr, program);
+  }
+
+  /** Whoever takes it closes it. */
+  takeInput(): InputSource | undefined {
+    const input = this.#input;
+    this.#input = undefined;
+    return input;
+  }
+
+  /** Until all has been delivered; or, once the run is being ended, for so long. */
+  async flush(
+    channels: { stdout: Channel; stderr: Channel },
+    begun: Promise<void>,
+    time: number,
+  ): Promise<void> {
+    await Promise.all([
+      flushSink(this.stdout, channels.stdout, begun, time),
+      flushSink(this.stderr, channels.stderr, begun, time),
+    ]);
+    this.stdout = null;
+    this.stderr = null;
+  }
+
+  /** @throws {SallyportError} */
+  appendRecord(report: RunReport): void {
+    const fd = this.#recordFd;
+    this.#recordFd = null;
+    if (fd !== null) appendRecord(fd, report, this.#record ?? '');
+  }
+
+  /** What nobody has taken. */
+  close(): void {
+    this.stdout?.abandon();
+    this.stderr?.abandon();
+    if (typeof this.#input === 'object' && 'fd' in this.#input) closeSync(this.#input.fd);
+    if (this.#recordFd !== null) closeSync(this.#recordFd);
+    this.#recordFd = null;
+    this.#input = undefined;
+  }
+}
+
+function openSource(input: RunInput | undefined, program: string): InputSource | undefined {
+  if (typeof input !== 'object' || input instanceof Uint8Array || input instanceof Readable) {
+    return input;
+  }
+  return { fd: openInputFile(input.file, program) };
+}
+
+function openSink({ to }: ChannelWish, program: string): Sink | null {
+  if (to === undefined) return null;
+  if (typeof to === 'function') return sinkToLines(to);
+  if (typeof to === 'string' || to instanceof URL) return sinkToFile(openOutputFile(to, program));
+  return sinkToStream(to);
+}
+
+async function flushSink(
+  sink: Sink | null,
+  channel: Channel,
+  begun: Promise<void>,
+  time: number,
+): Promise<void> {
+  if (sink === null) return;
+  let patience: Patience | undefined;
+  const tooLate = begun.then(() => (patience = new Patience(time)).over);
+  const delivered = await Promise.race([sink.end().then(() => true), tooLate]);
+  patience?.cancel();
+  if (delivered !== true) sink.abandon();
+  channel.checkSink();
+}

@@ -1,0 +1,65 @@
+// Who else has a pipe of ours open: other processes' descriptor tables, by the pipe's inode.
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+import { isNumber, listPids, readExecutable } from './processes.js';
+
+export interface Holder {
+  readonly pid: number;
+  /** Null where it could not be read. */
+  readonly executable: string | null;
+  readonly fd: number;
+}
+
+export interface HolderScan {
+  /** By inode. */
+  readonly holders: ReadonlyMap<bigint, readonly Holder[]>;
+  /** How many processes could not be looked into: another user's, or one that is hidden. */
+  readonly unreadable: number;
+}
+
+/** Only those that can write: the other end is what keeps a pipe from ending. */
+export function findHolders(inodes: readonly bigint[]): HolderScan {
+  const byTarget = new Map(inodes.map((inode) => [`pipe:[${inode}]`, inode]));
+  const holders = new Map<bigint, Holder[]>();
+  let unreadable = 0;
+  for (const pid of listPids()) {
+    if (pid === process.pid) continue;
+    const numbers = readTable(pid);
+    if (numbers === undefined) unreadable += 1;
+    for (const fd of numbers ?? []) {
+      const inode = byTarget.get(readTarget(pid, fd));
+      if (inode === undefined || !canWrite(pid, fd)) continue;
+      const found = holders.get(inode) ?? [];
+      found.push({ pid, executable: readExecutable(pid), fd });
+      holders.set(inode, found);
+    }
+  }
+  return { holders, unreadable };
+}
+
+/** undefined: it may not be read. A process that is gone holds nothing. */
+function readTable(pid: number): number[] | undefined {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).filter(isNumber).map(Number);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ESRCH' ? [] : undefined;
+  }
+}
+
+function readTarget(pid: number, fd: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${fd}`);
+  } catch {
+    return '';
+  }
+}
+
+function canWrite(pid: number, fd: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'latin1'));
+    return (Number.parseInt(flags?.[1] ?? '1', 8) & 3) !== 0;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,164 @@
+// What the caller may write for a run, and the plan's options that come of it.
+import { Readable } from 'node:stream';
+
+import { invalid } from '../errors.js';
+import { takeOwn, typeName } from '../own-properties.js';
+import { INSTEAD, PLAN_OPTION_NAMES, type PlanOptions, type RawOptions } from '../plan/options.js';
+import { chooseContainment, type ContainmentWish, type Method } from './containment.js';
+import { takeOutput, type OutputOptions, type OutputWish } from './output-options.js';
+
+/** What the target reads from its stdin: these bytes, this stream, or a file. */
+export type RunInput = string | Uint8Array | Readable | { readonly file: string | URL };
+
+export interface RunOptions extends PlanOptions {
+  /** Milliseconds from the call, by the monotonic clock, after which the run is ended. */
+  deadline?: number;
+  /** Milliseconds without output and without progress after which the run is ended. */
+  stall?: number;
+  /** Ends the run. */
+  signal?: AbortSignal;
+  /** Milliseconds between SIGTERM and SIGKILL. Default 2000. */
+  grace?: number;
+  /** Milliseconds that are waited after the target's exit for pipes that others hold. Default 500. */
+  drain?: number;
+  /** What is kept of stdout and stderr, and where else it goes. */
+  output?: OutputOptions;
+  /** What the target's stdin is fed with. Default nothing: `/dev/null`. */
+  input?: RunInput;
+  /** How the run is held together. Default `init`. */
+  containment?: ContainmentWish;
+  /** Not there yet: refused. */
+  verify?: boolean;
+  /** A file to which the report is appended, as one line of JSON. */
+  record?: string | URL;
+}
+
+const RUN_NAMES = [
+  'deadline',
+  'stall',
+  'signal',
+  'grace',
+  'drain',
+  'output',
+  'input',
+  'containment',
+  'verify',
+  'record',
+] as const;
+
+export const RUN_OPTION_NAMES = [...PLAN_OPTION_NAMES, ...RUN_NAMES] as const;
+
+const INSTEAD_IN_RUN: ReadonlyMap<string, string> = new Map([
+  ...INSTEAD,
+  ['timeout', 'write deadline'],
+  ['killSignal', 'a run is ended by SIGTERM, and by SIGKILL after grace'],
+  ['maxBuffer', 'write output: { maxBytes }'],
+  ['encoding', "the report has the bytes as data, and as UTF-8 in text; leave it out"],
+]);
+
+/** The same, checked and complete. */
+export interface RunWish {
+  readonly plan: RawOptions;
+  readonly deadline: number | undefined;
+  readonly stall: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly grace: number;
+  readonly drain: number;
+  readonly output: OutputWish;
+  readonly input: RunInput | undefined;
+  readonly containment: Method;
+  readonly record: string | URL | undefined;
+}
+
+const GRACE = 2_000;
+const DRAIN = 500;
+/** What setTimeout can wait for. */
+const LONGEST = 0x7fffffff;
+
+/** @throws {SallyportTypeError | SallyportError} */
+export function takeRunOptions(options: unknown): RunWish {
+  const own = takeOwn(options, 'options', RUN_OPTION_NAMES, INSTEAD_IN_RUN);
+  const output = takeOutput(own.output);
+  const input = takeInput(own.input);
+  if (own.signal !== undefined && !(own.signal instanceof AbortSignal)) {
+    throw wrong('signal', 'an AbortSignal');
+  }
+  if (own.verify !== undefined && own.verify !== false) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'verify',
+      'looking into the child at its exec is not there yet: leave it out; the report says not-verified',
+    );
+  }
+  const plan: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const name of PLAN_OPTION_NAMES) if (own[name] !== undefined) plan[name] = own[name];
+  plan['stdio'] = takeStdio(own.stdio, input !== undefined, output.merge);
+  return {
+    plan,
+    deadline: own.deadline === undefined ? undefined : takeTime(own.deadline, 'deadline', 1),
+    stall: own.stall === undefined ? undefined : takeTime(own.stall, 'stall', 1),
+    signal: own.signal,
+    grace: takeTime(own.grace ?? GRACE, 'grace', 0),
+    drain: takeTime(own.drain ?? DRAIN, 'drain', 0),
+    output,
+    input,
+    containment: chooseContainment(own.containment),
+    record: own.record === undefined ? undefined : takePath(own.record, 'record'),
+  };
+}
+
+function takeTime(value: unknown, option: string, lowest: number): number {
+  if (typeof value === 'number' && value >= lowest && value <= LONGEST) return value;
+  throw wrong(option, `milliseconds from ${lowest} to ${LONGEST}`);
+}
+
+function takePath(value: unknown, option: string): string | URL {
+  if (value instanceof URL) return value;
+  if (typeof value === 'string' && value !== '' && !value.includes('\0')) return value;
+  throw wrong(option, 'a path or a file: URL');
+}
+
+function takeInput(value: unknown): RunInput | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  if (value instanceof Uint8Array || value instanceof Readable) return value;
+  if (typeof value === 'object') {
+    const { file } = takeOwn(value, 'input', ['file']);
+    return { file: takePath(file, 'input.file') };
+  }
+  throw wrong('input', `a string, bytes, a readable stream or { file }, not ${typeName(value)}`);
+}
+
+/** @throws {SallyportTypeError} where stdio says something else than input and output do */
+function takeStdio(stdio: unknown, hasInput: boolean, merge: boolean): unknown {
+  if (stdio !== undefined && !Array.isArray(stdio) && !hasInput && !merge && stdio !== 'pipe') {
+    return stdio;
+  }
+  const entries: unknown[] = Array.isArray(stdio)
+    ? (stdio as unknown[]).slice()
+    : [stdio, stdio, stdio];
+  if (hasInput) {
+    requirePipe(entries[0], 'stdio[0]', 'input');
+    entries[0] = 'pipe';
+  } else if (entries[0] === 'pipe') {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'stdio[0]',
+      "is a pipe that nobody writes to: give input, or leave it 'null'",
+    );
+  }
+  if (merge) {
+    requirePipe(entries[1], 'stdio[1]', 'output.merge');
+    if (entries[2] !== 'stdout') requirePipe(entries[2], 'stdio[2]', 'output.merge');
+    entries[2] = 'stdout';
+  }
+  return entries;
+}
+
+function requirePipe(entry: unknown, option: string, because: string): void {
+  if (entry === undefined || entry === null || entry === 'pipe') return;
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `must be left out with ${because}`);
+}
+
+function wrong(option: string, instead: string): Error {
+  return invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `must be ${instead}`);
+}

@@ -1,0 +1,124 @@
+// What the caller wants of the output: how much is kept, which part, and where else it goes.
+import { Writable } from 'node:stream';
+
+import { invalid } from '../errors.js';
+import { takeOwn, typeName } from '../own-properties.js';
+import type { Keep } from './keeper.js';
+import type { LineListener } from './sink.js';
+
+/** What is kept of one channel. */
+export interface KeepOptions {
+  /** Bytes that are kept in memory, exactly. Default 16 MiB. */
+  maxBytes?: number;
+  /** Beyond: the run is ended (the default), or goes on and the rest is counted only. */
+  onExceed?: 'end' | 'truncate-and-continue';
+  /** Which part is kept. Default `head`. */
+  keep?: Keep;
+}
+
+export interface ChannelOptions extends KeepOptions {
+  /**
+   * Where all of it goes as well: a file by its path (created or emptied), a stream (which is not
+   * ended), or a function for each line.
+   */
+  to?: string | URL | Writable | LineListener;
+}
+
+/** For both channels, and for each where it differs. */
+export interface OutputOptions extends KeepOptions {
+  stdout?: ChannelOptions;
+  stderr?: ChannelOptions;
+  /** stderr goes into the pipe of stdout, in true order; the report has all of it under stdout. */
+  merge?: boolean;
+}
+
+export interface ChannelWish {
+  readonly maxBytes: number;
+  readonly onExceed: 'end' | 'truncate-and-continue';
+  readonly keep: Keep;
+  readonly to: string | URL | Writable | LineListener | undefined;
+}
+
+export interface OutputWish {
+  readonly stdout: ChannelWish;
+  readonly stderr: ChannelWish;
+  readonly merge: boolean;
+}
+
+const DEFAULTS: ChannelWish = {
+  maxBytes: 16 << 20,
+  onExceed: 'end',
+  keep: 'head',
+  to: undefined,
+};
+
+/** What a Buffer may have in all versions of Node that we run on. */
+const MOST = 2 ** 31 - 1;
+
+const KEEP_NAMES = ['maxBytes', 'onExceed', 'keep'] as const;
+const CHANNEL_NAMES = [...KEEP_NAMES, 'to'] as const;
+const OUTPUT_NAMES = [...KEEP_NAMES, 'stdout', 'stderr', 'merge'] as const;
+
+/** @throws {SallyportTypeError} */
+export function takeOutput(value: unknown): OutputWish {
+  const own = takeOwn(
+    value,
+    'output',
+    OUTPUT_NAMES,
+    new Map([['to', 'write it for one channel: output: { stdout: { to } }']]),
+  );
+  const both = takeKept(own, 'output', DEFAULTS);
+  const merge = own.merge ?? false;
+  if (typeof merge !== 'boolean') throw wrong('output.merge', 'true or false');
+  if (merge && own.stderr !== undefined) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'output.stderr',
+      'with merge: true there is only stdout; write its options there',
+    );
+  }
+  return {
+    stdout: takeChannel(own.stdout, 'output.stdout', both),
+    stderr: takeChannel(own.stderr, 'output.stderr', both),
+    merge,
+  };
+}
+
+function takeChannel(value: unknown, option: string, defaults: ChannelWish): ChannelWish {
+  const own = takeOwn(value, option, CHANNEL_NAMES);
+  const { to } = own;
+  const isTarget =
+    to === undefined ||
+    (typeof to === 'string' && to !== '' && !to.includes('\0')) ||
+    to instanceof URL ||
+    to instanceof Writable ||
+    typeof to === 'function';
+  if (!isTarget) {
+    throw wrong(`${option}.to`, `a path, a writable stream or a function, not ${typeName(to)}`);
+  }
+  return { ...takeKept(own, option, defaults), to: to as ChannelWish['to'] };
+}
+
+function takeKept(
+  own: { readonly [name in (typeof KEEP_NAMES)[number]]?: unknown },
+  option: string,
+  defaults: ChannelWish,
+): ChannelWish {
+  const { maxBytes = defaults.maxBytes, onExceed = defaults.onExceed, keep = defaults.keep } = own;
+  if (!isWhole(maxBytes, MOST)) throw wrong(`${option}.maxBytes`, `bytes from 0 to ${MOST}`);
+  if (onExceed !== 'end' && onExceed !== 'truncate-and-continue') {
+    throw wrong(`${option}.onExceed`, "'end' or 'truncate-and-continue'");
+  }
+  if (keep !== 'head' && keep !== 'tail' && keep !== 'head-and-tail') {
+    throw wrong(`${option}.keep`, "'head', 'tail' or 'head-and-tail'");
+  }
+  return { maxBytes, onExceed, keep, to: undefined };
+}
+
+function isWhole(value: unknown, highest: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= highest;
+}
+
+function wrong(option: string, instead: string): Error {
+  return invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `must be ${instead}`);
+}

@@ -1,0 +1,225 @@
+// The report of a run: separate facts, each with what it rests on, never merged into one "ok".
+import type { SallyportError, Stage, StageSource } from '../errors.js';
+import type { ExitStatus, ResourceUsage } from '../launch/events.js';
+import { describePlan, type PlanDescription } from '../plan/describe.js';
+import type { DescriptorPlan } from '../plan/descriptors.js';
+import type { LaunchPlan } from '../plan/plan.js';
+import type { ContainmentMethod, Method, SentSignal, Survivor, TreeEnd } from './containment.js';
+import type { Ending, EndingKind } from './ending.js';
+import type { Holder } from './holders.js';
+import type { StallEvidence } from './stall.js';
+
+export interface Admission {
+  readonly decision: 'unreviewed' | 'accept' | 'hold' | 'reject';
+  readonly gates: readonly string[];
+  /** '' where the launch failed before there was a plan. */
+  readonly planDigest: string;
+}
+
+export interface Inheritance {
+  readonly verified: 'at-exec' | 'after-exec' | 'not-verified';
+  /** The table as it was planned. */
+  readonly descriptors: readonly DescriptorPlan[];
+  /** What was seen beyond it; nothing where nobody looked. */
+  readonly unexpected: readonly DescriptorPlan[];
+  readonly environmentNames: readonly string[];
+}
+
+/** What the system refused: the fields of the error, and its message. */
+export interface RunError {
+  readonly message: string;
+  readonly code: string;
+  readonly errno?: number;
+  readonly syscall?: string;
+  readonly path?: string;
+  readonly stage: Stage;
+  readonly stagePath?: string;
+  readonly stageSource?: StageSource;
+}
+
+export interface Outcome {
+  readonly kind: 'exited' | 'signaled' | EndingKind | 'spawn-failed' | 'lost';
+  /** Exit status of the target, whatever ended the run; null where there is none. */
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly coreDumped: boolean;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  /** From the call to the end of the target, in milliseconds of the monotonic clock. */
+  readonly durationMs: number;
+  /** Of the target and the children that it waited for; null where there was none. */
+  readonly resourceUsage: ResourceUsage | null;
+  /** Of all processes of the run, where the containment can tell. */
+  readonly treeUsage: ResourceUsage | null;
+  /** With `spawn-failed`. */
+  readonly error?: RunError;
+  /** With `stalled`. */
+  readonly stall?: StallEvidence;
+}
+
+export interface ChannelReport {
+  /** What was kept. Not enumerable. */
+  readonly data: Buffer;
+  /** The same as UTF-8, decoded when it is asked for. Not enumerable. */
+  readonly text: string;
+  /** False where the channel was no pipe of the run: nothing of it was seen. */
+  readonly observed: boolean;
+  /** Offset in `data` at which bytes are missing, and how many. */
+  readonly omitted: { readonly at: number; readonly bytes: number } | null;
+  readonly bytesSeen: number;
+  readonly bytesKept: number;
+  /** Hexadecimal, of all bytes seen; '' where the hashing thread failed. */
+  readonly sha256: string;
+  readonly end: 'eof' | 'truncated' | 'cut' | 'held';
+  /** With `held`: who has the pipe open. */
+  readonly heldBy: readonly Holder[];
+  /** Why `to` did not get everything, or null. */
+  readonly deliveryError: string | null;
+}
+
+export interface InputReport {
+  /** What the pipe took, counted in pieces of 64 KiB. */
+  readonly bytesWritten: number;
+  /** The target read no further. */
+  readonly error: 'EPIPE' | null;
+  /** Why the given stream or file ended early, or null. */
+  readonly sourceError: string | null;
+}
+
+export interface Cleanup {
+  readonly method: ContainmentMethod;
+  /** What the method sees to, in words. */
+  readonly guarantee: string;
+  readonly signalled: readonly SentSignal[];
+  /** Must be empty. */
+  readonly survivors: readonly Survivor[];
+  readonly released: readonly number[];
+}
+
+export interface RunReport {
+  readonly version: 1;
+  /** The plan without any value; null where the launch failed before there was one. */
+  readonly plan: PlanDescription | null;
+  readonly admission: Admission;
+  readonly inheritance: Inheritance;
+  readonly outcome: Outcome;
+  readonly output: { readonly stdout: ChannelReport; readonly stderr: ChannelReport };
+  readonly input: InputReport;
+  readonly cleanup: Cleanup;
+  readonly authorization: 'not assessed';
+  readonly notTested: readonly string[];
+  /** Only where every part is. */
+  readonly complete: boolean;
+}
+
+/** Everything that was found out about one run. */
+export interface Findings {
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly plan: LaunchPlan | null;
+  readonly error: SallyportError | null;
+  readonly status: ExitStatus | null;
+  readonly ending: Ending;
+  readonly output: RunReport['output'];
+  readonly input: InputReport;
+  readonly method: Method;
+  readonly end: TreeEnd;
+  readonly unreadableHolders: number;
+}
+
+export function assembleReport(found: Findings): RunReport {
+  const { plan, method, end, output, input } = found;
+  const description = plan === null ? null : describePlan(plan);
+  const outcome = assembleOutcome(found);
+  const complete =
+    (outcome.kind === 'exited' || outcome.kind === 'signaled') &&
+    isComplete(output.stdout) &&
+    isComplete(output.stderr) &&
+    input.error === null &&
+    input.sourceError === null &&
+    end.survivors.length === 0 &&
+    !end.lost;
+  return {
+    version: 1,
+    plan: description,
+    admission: { decision: 'unreviewed', gates: [], planDigest: description?.digest ?? '' },
+    inheritance: {
+      verified: 'not-verified',
+      descriptors: plan?.descriptors ?? [],
+      unexpected: [],
+      environmentNames: description?.environment.names ?? [],
+    },
+    outcome,
+    output,
+    input,
+    cleanup: {
+      method: method.name,
+      guarantee: method.guarantee,
+      signalled: end.signalled,
+      survivors: end.survivors,
+      released: end.released,
+    },
+    authorization: 'not assessed',
+    notTested: listNotTested(found),
+    complete,
+  };
+}
+
+function assembleOutcome(found: Findings): Outcome {
+  const { status, ending, error, startedAt, durationMs, end } = found;
+  return {
+    kind: nameOutcome(found),
+    code: status?.code ?? null,
+    signal: status?.signal ?? null,
+    coreDumped: status?.coreDumped ?? false,
+    startedAt,
+    durationMs,
+    resourceUsage: status?.resourceUsage ?? null,
+    treeUsage: end.treeUsage,
+    ...(error === null ? {} : { error: describeError(error) }),
+    ...(ending.stall === undefined ? {} : { stall: ending.stall }),
+  };
+}
+
+function nameOutcome({ status, ending, error, end }: Findings): Outcome['kind'] {
+  if (error !== null) return 'spawn-failed';
+  if (end.lost) return 'lost';
+  if (ending.kind !== undefined) return ending.kind;
+  if (status === null || status.lost) return 'lost';
+  return status.signal === null ? 'exited' : 'signaled';
+}
+
+function describeError(error: SallyportError): RunError {
+  const { message, code, errno, syscall, path, stage, stagePath, stageSource } = error;
+  return {
+    message,
+    code,
+    stage,
+    ...(errno === undefined ? {} : { errno }),
+    ...(syscall === undefined ? {} : { syscall }),
+    ...(path === undefined ? {} : { path }),
+    ...(stagePath === undefined ? {} : { stagePath }),
+    ...(stageSource === undefined ? {} : { stageSource }),
+  };
+}
+
+function isComplete({ end, deliveryError, omitted }: ChannelReport): boolean {
+  return end === 'eof' && omitted === null && deliveryError === null;
+}
+
+function listNotTested({ plan, method, output, unreadableHolders }: Findings): string[] {
+  const unseen = (['stdout', 'stderr'] as const).filter((name, index) => {
+    const channel = plan?.descriptors[index + 1]?.channel;
+    return !output[name].observed && (channel === 'inherit' || channel === 'descriptor');
+  });
+  return [
+    'admission: no profile was compared with the plan',
+    'inheritance: what the program held at its exec was not looked at',
+    ...unseen.map((name) => `output: ${name} was not a pipe of the run`),
+    ...(unreadableHolders === 0
+      ? []
+      : [`output: ${unreadableHolders} processes whose descriptors may not be read may hold it`]),
+    ...method.notTested,
+    'effects: what the program read, wrote and reached while it ran',
+  ];
+}

@@ -1,0 +1,148 @@
+// Notices a run that does nothing: no output, and next to no processor time or file traffic.
+import { readFileSync } from 'node:fs';
+
+import type { Channel } from './channel.js';
+import { listDescendants, listProcesses, readExecutable, readProcess } from './processes.js';
+
+/** One process of a run that stood still. */
+export interface StalledProcess {
+  readonly pid: number;
+  readonly executable: string | null;
+  /** One letter, proc_pid_stat(5). */
+  readonly state: string;
+  /** What it waits for in the kernel; empty where that is not shown. */
+  readonly wchan: string;
+  /** Milliseconds of processor time since the last sign of life of the run. */
+  readonly cpuMs: number;
+}
+
+export interface StallEvidence {
+  /** Milliseconds since the last output. */
+  readonly lastOutputMs: number;
+  /** Milliseconds since the last output or progress. */
+  readonly silentMs: number;
+  readonly processes: readonly StalledProcess[];
+}
+
+/** Less than this share of one processor is waiting, not working: timers and heartbeats use as much. */
+const PROGRESS_SHARE = 0.01;
+/** Less than so many bytes read and written likewise. */
+const PROGRESS_BYTES = 4096;
+/** How often it is looked within the time. */
+const LOOKS = 4;
+
+interface Sample {
+  readonly at: number;
+  readonly cpu: ReadonlyMap<number, number>;
+  readonly bytes: number;
+}
+
+/** @returns a function that ends the watch */
+export function watchForStall(
+  target: number,
+  limit: number,
+  channels: readonly Channel[],
+  onStall: (evidence: StallEvidence) => void,
+): () => void {
+  const tree = new Tree(target);
+  let base = tree.sample();
+  let alive = base.at;
+  const lastOutput = (): number => Math.max(...channels.map((channel) => channel.lastOutput));
+
+  const look = (): void => {
+    const now = tree.sample();
+    const output = lastOutput();
+    if (output > alive || isProgress(base, now)) {
+      // Output came some time before this look, progress by now.
+      alive = isProgress(base, now) ? now.at : output;
+      base = now;
+    } else if (now.at - alive >= limit) {
+      onStall({
+        lastOutputMs: Math.round(now.at - output),
+        silentMs: Math.round(now.at - alive),
+        processes: tree.describe(base),
+      });
+      return;
+    }
+    lookLater();
+  };
+  let timer: NodeJS.Timeout;
+  const lookLater = (): void => {
+    const untilDue = alive + limit - performance.now();
+    timer = setTimeout(look, Math.max(1, Math.min(limit / LOOKS, untilDue)));
+    timer.unref();
+  };
+  lookLater();
+  return () => {
+    clearTimeout(timer);
+  };
+}
+
+function isProgress(before: Sample, after: Sample): boolean {
+  let cpu = 0;
+  for (const [pid, used] of after.cpu) cpu += used - (before.cpu.get(pid) ?? 0);
+  const share = cpu / Math.max(1, after.at - before.at);
+  return share >= PROGRESS_SHARE || after.bytes - before.bytes >= PROGRESS_BYTES;
+}
+
+/** The processes of a run: those below the target, and below what adopts its orphans. */
+class Tree {
+  readonly #target: number;
+  readonly #roots: Set<number>;
+
+  constructor(target: number) {
+    this.#target = target;
+    const parent = readProcess(target)?.ppid;
+    // An init of the run stands between us and the target.
+    const init = parent === undefined || parent === process.pid || parent <= 1 ? target : parent;
+    this.#roots = new Set([init]);
+  }
+
+  sample(): Sample {
+    const cpu = new Map<number, number>();
+    let bytes = 0;
+    for (const { pid, cpuMs } of this.#members()) {
+      cpu.set(pid, cpuMs);
+      bytes += readTraffic(pid);
+    }
+    return { at: performance.now(), cpu, bytes };
+  }
+
+  describe(before: Sample): StalledProcess[] {
+    return this.#members().map(({ pid, state, cpuMs }) => ({
+      pid,
+      executable: readExecutable(pid),
+      state,
+      wchan: readWaitChannel(pid),
+      cpuMs: cpuMs - (before.cpu.get(pid) ?? 0),
+    }));
+  }
+
+  #members(): ReturnType<typeof listProcesses> {
+    const processes = listProcesses();
+    const below = new Set(listDescendants(processes, this.#roots).map(({ pid }) => pid));
+    return processes.filter(
+      ({ pid, sid, alive }) =>
+        alive && (pid === this.#target || below.has(pid) || sid === this.#target),
+    );
+  }
+}
+
+function readTraffic(pid: number): number {
+  const text = readOf(pid, 'io');
+  return [...text.matchAll(/^[rw]char: (\d+)$/gm)].reduce((sum, [, n]) => sum + Number(n), 0);
+}
+
+function readWaitChannel(pid: number): string {
+  const text = readOf(pid, 'wchan');
+  return text === '0' ? '' : text;
+}
+
+/** '' where the process is gone, or another user's. */
+function readOf(pid: number, what: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${what}`, 'latin1');
+  } catch {
+    return '';
+  }
+}
