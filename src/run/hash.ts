@@ -10,10 +10,12 @@ import { GrowingBuffer } from './keeper.js';
 /** Up to here hashing costs less than giving it away. */
 const HASHED_AT_ONCE = 16_384;
 /** Up to here the thread pool gets all of it in one piece, at the end. */
-const HASHED_AS_A_WHOLE = 1 << 20;
+const HASHED_AS_A_WHOLE = 1 << 19;
 /** What the worker thread gets at a time, and how many of these there are for each channel. */
 const BLOCK = 1 << 18;
 const BLOCKS = 4;
+/** There is always room for so much more, so that what has been read need not be set aside. */
+const RESERVE = 1 << 16;
 
 const OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
@@ -49,23 +51,29 @@ export class Hasher {
   }
 }
 
-type Request =
-  | { id: number; block: ArrayBuffer; length: number }
-  | { id: number; block?: undefined };
-type Answer = { id: number; block: ArrayBuffer } | { id: number; digest: string };
+/** A number of bytes of a block, or the memory at the beginning, or nothing at the end. */
+interface Request {
+  id: number;
+  memory?: SharedArrayBuffer;
+  block?: number;
+  length?: number;
+}
+type Answer = { id: number; block: number } | { id: number; digest: string };
 
 // As text: beside a source file that is tested there is no compiled one to start.
 const WORKER = `
 const { createHash } = require('node:crypto');
 const { parentPort } = require('node:worker_threads');
 const hashes = new Map();
-parentPort.on('message', ({ id, block, length }) => {
-  let hash = hashes.get(id);
-  if (hash === undefined) hashes.set(id, (hash = createHash('sha256')));
-  if (block !== undefined) {
-    hash.update(new Uint8Array(block, 0, length));
-    parentPort.postMessage({ id, block }, [block]);
+parentPort.on('message', ({ id, memory, block, length }) => {
+  if (memory !== undefined) {
+    hashes.set(id, { hash: createHash('sha256'), memory });
+  } else if (block !== undefined) {
+    const { hash, memory } = hashes.get(id);
+    hash.update(new Uint8Array(memory, block * ${BLOCK}, length));
+    parentPort.postMessage({ id, block });
   } else {
+    const { hash } = hashes.get(id);
     hashes.delete(id);
     parentPort.postMessage({ id, digest: hash.digest('hex') });
   }
@@ -78,7 +86,14 @@ const streams = new Map<number, HashStream>();
 /** One for all channels; it ends with the last of them, so that it holds no memory meanwhile. */
 function hashingThread(): Worker {
   if (worker !== undefined) return worker;
-  const started = new Worker(WORKER, { eval: true, env: {}, execArgv: [], argv: [] });
+  const started = new Worker(WORKER, {
+    eval: true,
+    env: {},
+    execArgv: [],
+    argv: [],
+    // It makes next to no garbage; with Node's own limits it would take 16 MiB before it collects.
+    resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
+  });
   started.on('message', (answer: Answer) => {
     streams.get(answer.id)?.receive(answer);
   });
@@ -96,15 +111,19 @@ function endWithTheLast(): void {
   worker = undefined;
 }
 
-/** Blocks of memory go to the worker thread and come back: at most so many are on their way. */
+/**
+ * Blocks of shared memory that are filled here, hashed there, and filled again: shared because blocks
+ * that are handed over leave 10 MiB more behind until they are collected.
+ */
 class HashStream {
   readonly #id = ++lastId;
   readonly #thread: Worker;
-  readonly #free: ArrayBuffer[] = [];
-  #made = 0;
-  #block: Uint8Array | undefined;
+  readonly #blocks: readonly Uint8Array[];
+  readonly #free: number[] = [];
+  #block: number | undefined;
   #filled = 0;
-  /** What no block was free for; less than what is read at once, or what was gathered first. */
+  #finished = false;
+  /** What no block was free for: nothing, unless somebody writes without waiting. */
   #waiting: Buffer[] = [];
   #awaited: { promise: Promise<void>; resolve: () => void } | undefined;
   #failure: Error | undefined;
@@ -113,13 +132,19 @@ class HashStream {
   constructor() {
     streams.set(this.#id, this);
     this.#thread = hashingThread();
+    const memory = new SharedArrayBuffer(BLOCK * BLOCKS);
+    this.#blocks = Array.from({ length: BLOCKS }, (_, block) => {
+      this.#free.push(block);
+      return new Uint8Array(memory, block * BLOCK, BLOCK);
+    });
+    this.#post({ id: this.#id, memory });
   }
 
   write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#failure !== undefined) return undefined;
-    const taken = this.#awaited === undefined ? this.#fill(chunk) : 0;
-    if (taken === chunk.length) return undefined;
-    this.#waiting.push(Buffer.from(chunk.subarray(taken)));
+    const taken = this.#waiting.length === 0 ? this.#fill(chunk) : 0;
+    if (taken < chunk.length) this.#waiting.push(Buffer.from(chunk.subarray(taken)));
+    if (this.#hasReserve()) return undefined;
     this.#awaited ??= makeWait();
     return this.#awaited.promise;
   }
@@ -128,7 +153,7 @@ class HashStream {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       if (this.#failure !== undefined) this.fail(this.#failure);
-      else if (this.#awaited === undefined) this.#finish();
+      else if (this.#waiting.length === 0) this.#finish();
     });
   }
 
@@ -139,7 +164,6 @@ class HashStream {
       return;
     }
     this.#free.push(answer.block);
-    if (this.#awaited === undefined) return;
     for (let chunk = this.#waiting.shift(); chunk !== undefined; chunk = this.#waiting.shift()) {
       const taken = this.#fill(chunk);
       if (taken < chunk.length) {
@@ -147,18 +171,26 @@ class HashStream {
         return;
       }
     }
-    this.#awaited.resolve();
-    this.#awaited = undefined;
     if (this.#settle !== undefined) this.#finish();
+    else if (this.#hasReserve()) this.#wake();
   }
 
   fail(error: Error): void {
     this.#failure = error;
     this.#leave();
     this.#waiting = [];
+    this.#wake();
+    this.#settle?.reject(error);
+  }
+
+  #hasReserve(): boolean {
+    if (this.#waiting.length > 0) return false;
+    return this.#free.length > 0 || (this.#block !== undefined && BLOCK - this.#filled >= RESERVE);
+  }
+
+  #wake(): void {
     this.#awaited?.resolve();
     this.#awaited = undefined;
-    this.#settle?.reject(error);
   }
 
   #leave(): void {
@@ -167,17 +199,21 @@ class HashStream {
   }
 
   #finish(): void {
+    if (this.#finished) return;
+    this.#finished = true;
     if (this.#filled > 0) this.#send();
-    this.#thread.postMessage({ id: this.#id } satisfies Request);
+    this.#post({ id: this.#id });
   }
 
   #fill(chunk: Uint8Array): number {
     let taken = 0;
     while (taken < chunk.length) {
-      this.#block ??= this.#nextBlock();
+      this.#block ??= this.#free.pop();
       if (this.#block === undefined) break;
-      const part = chunk.subarray(taken, taken + BLOCK - this.#filled);
-      this.#block.set(part, this.#filled);
+      const room = BLOCK - this.#filled;
+      const isWhole = taken === 0 && chunk.length <= room;
+      const part = isWhole ? chunk : chunk.subarray(taken, taken + room);
+      this.#blocks[this.#block]?.set(part, this.#filled);
       this.#filled += part.length;
       taken += part.length;
       if (this.#filled === BLOCK) this.#send();
@@ -185,21 +221,15 @@ class HashStream {
     return taken;
   }
 
-  #nextBlock(): Uint8Array | undefined {
-    const free = this.#free.pop();
-    if (free !== undefined) return new Uint8Array(free);
-    if (this.#made === BLOCKS) return undefined;
-    this.#made += 1;
-    return new Uint8Array(BLOCK);
-  }
-
   #send(): void {
-    const block = this.#block?.buffer as ArrayBuffer;
-    this.#thread.postMessage({ id: this.#id, block, length: this.#filled } satisfies Request, [
-      block,
-    ]);
+    if (this.#block === undefined) return;
+    this.#post({ id: this.#id, block: this.#block, length: this.#filled });
     this.#block = undefined;
     this.#filled = 0;
+  }
+
+  #post(request: Request): void {
+    this.#thread.postMessage(request);
   }
 }
 

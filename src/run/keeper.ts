@@ -60,14 +60,20 @@ class Ring {
   }
 
   push(chunk: Uint8Array): void {
+    if (this.#limit === 0) return;
     const taken = this.#round === undefined ? this.#filling.append(chunk) : 0;
-    if (taken === chunk.length || this.#limit === 0) return;
+    if (taken === chunk.length) return;
     // Full, so its storage is complete and stays where it is.
     this.#round ??= this.#filling.view();
-    const rest = chunk.subarray(Math.max(taken, chunk.length - this.#limit));
-    const untilEnd = Math.min(rest.length, this.#limit - this.#next);
-    this.#round.set(rest.subarray(0, untilEnd), this.#next);
-    this.#round.set(rest.subarray(untilEnd), 0);
+    const skipped = Math.max(taken, chunk.length - this.#limit);
+    const rest = skipped === 0 ? chunk : chunk.subarray(skipped);
+    const room = this.#limit - this.#next;
+    if (rest.length <= room) {
+      this.#round.set(rest, this.#next);
+    } else {
+      this.#round.set(rest.subarray(0, room), this.#next);
+      this.#round.set(rest.subarray(room), 0);
+    }
     this.#next = (this.#next + rest.length) % this.#limit;
   }
 
@@ -100,7 +106,7 @@ export class Keeper {
   add(chunk: Uint8Array): void {
     this.#seen += chunk.length;
     const taken = this.#head.append(chunk);
-    if (taken < chunk.length) this.#tail.push(chunk.subarray(taken));
+    if (taken < chunk.length) this.#tail.push(taken === 0 ? chunk : chunk.subarray(taken));
   }
 
   take(): Kept {

@@ -34,7 +34,8 @@ export function openPoured(fd: number): Readable {
   let full = 0;
   function pour(length: number, buffer: Uint8Array): boolean {
     if (length === PIPE_CAPACITY && ++full === FULL_PIPES) native().enlargePipe(fd);
-    socket.emit('data', buffer.subarray(0, length));
+    // No new view for a full buffer: in a flood that would be the only garbage.
+    socket.emit('data', length === buffer.length ? buffer : buffer.subarray(0, length));
     return true;
   }
   socket.pause();

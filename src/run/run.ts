@@ -3,7 +3,6 @@ import { SallyportError } from '../errors.js';
 import type { Child } from '../launch/child.js';
 import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
-import type { SpawnOptions } from '../plan/options.js';
 import { Channel } from './channel.js';
 import type { Contained, TreeEnd } from './containment.js';
 import { Ending } from './ending.js';
@@ -21,6 +20,8 @@ const LAST_WORD = 100;
 
 /** A run under way: a promise of its report. */
 export interface Run extends Promise<RunReport> {
+  /** Ends it, as the abort of `signal` does. */
+  abort(): void;
   /** Takes a process out of the run on purpose: it is not ended with it, and the report lists it. */
   release(pid: number): void;
   /** Resolves with the target's pid once it runs; null where it was not started. Never rejects. */
@@ -42,52 +43,63 @@ export function run(
   argsOrOptions?: readonly string[] | RunOptions,
   options?: RunOptions,
 ): Run {
-  const [args, given] = splitArguments(argsOrOptions as readonly string[], options as SpawnOptions);
-  let contained: Contained | null = null;
-  const early: number[] = [];
-  let tell!: (pid: number | null) => void;
-  const started = new Promise<number | null>((resolve) => {
-    tell = resolve;
+  const [args, given] = splitArguments(argsOrOptions, options);
+  const handle = new Handle();
+  return Object.assign(superviseRun(file, args, given, handle), {
+    started: handle.started,
+    abort: () => handle.ending?.begin('aborted'),
+    release: (pid: number) => handle.contained?.release(pid),
   });
-  const report = superviseRun(file, args, given, (begun) => {
-    contained = begun;
-    for (const pid of early) begun?.release(pid);
-    tell(begun?.child.pid ?? null);
-  });
-  const release = (pid: number): void => {
-    if (contained === null) early.push(pid);
-    else contained.release(pid);
-  };
-  return Object.assign(report, { release, started });
 }
 
-/** @param onStart gets null where nothing was started */
+/** What the caller can reach of a run under way. */
+class Handle {
+  ending: Ending | null = null;
+  contained: Contained | null = null;
+  readonly started: Promise<number | null>;
+  #tell!: (pid: number | null) => void;
+
+  constructor() {
+    this.started = new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+  }
+
+  start(contained: Contained): void {
+    this.contained = contained;
+    this.#tell(contained.child.pid);
+  }
+
+  close(): void {
+    this.#tell(null);
+    this.ending?.close();
+  }
+}
+
 async function superviseRun(
   file: string,
   args: unknown,
   given: unknown,
-  onStart: (contained: Contained | null) => void,
+  handle: Handle,
 ): Promise<RunReport> {
   let files: OpenFiles | null = null;
-  let ending: Ending | null = null;
   try {
     const wish = takeRunOptions(given);
     const clock = startClock();
-    ending = new Ending(wish);
+    const ending = (handle.ending = new Ending(wish));
     const begin = { wish, clock, ending };
     try {
       files = openFiles(wish, file);
       const contained = await start(file, args, wish, ending);
       if (contained === null) return await reportUnstarted(begin, files, null);
-      onStart(contained);
+      handle.start(contained);
       return await accompany(contained, begin, files);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return await reportUnstarted(begin, files, error);
     }
   } finally {
-    onStart(null);
-    ending?.close();
+    handle.close();
     files?.close();
   }
 }
