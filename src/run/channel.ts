@@ -5,6 +5,7 @@ import { Hasher } from './hash.js';
 import type { Holder } from './holders.js';
 import { Keeper } from './keeper.js';
 import type { ChannelWish } from './output-options.js';
+import { pollOnce } from './patience.js';
 import type { ChannelReport } from './report.js';
 import type { Sink } from './sink.js';
 
@@ -87,14 +88,16 @@ export class Channel {
    */
   async drained(): Promise<void> {
     const before = this.bytesSeen;
-    for (let seen = -1; this.isOpen && seen !== this.bytesSeen;) {
-      seen = this.bytesSeen;
+    while (this.isOpen) {
+      if (this.#waiting > 0) {
+        // What reads along is behind: what is in the pipe waits for it.
+        await Promise.race([this.#resumed, this.closed]);
+        continue;
+      }
+      const seen = this.bytesSeen;
       if (seen - before > LARGEST_PIPE) return;
-      // Twice: the first may come in the same turn, before the poll.
-      await nextTurn();
-      await nextTurn();
-      // What reads along is behind: what is in the pipe waits for it.
-      if (this.#waiting > 0) await Promise.race([this.#resumed, this.closed]);
+      await pollOnce();
+      if (this.bytesSeen === seen && this.#waiting === 0) return;
     }
   }
 
@@ -190,10 +193,4 @@ function withContent(
       enumerable: false,
     },
   }) as ChannelReport;
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

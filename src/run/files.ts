@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 
 import type { Channel } from './channel.js';
-import type { InputSource } from './input.js';
+import { Feeder, type InputSource } from './input.js';
 import type { RunInput, RunWish } from './options.js';
 import type { ChannelWish } from './output-options.js';
 import { Patience } from './patience.js';
@@ -26,7 +26,7 @@ export function openFiles(wish: RunWish, program: string): OpenFiles {
 export class OpenFiles {
   stdout: Sink | null = null;
   stderr: Sink | null = null;
-  #input: InputSource | undefined;
+  input = new Feeder(undefined);
   #recordFd: number | null = null;
   readonly #record: string | URL | undefined;
 
@@ -36,16 +36,9 @@ export class OpenFiles {
 
   open({ input, output, record }: RunWish, program: string): void {
     if (record !== undefined) this.#recordFd = openRecord(record, program);
-    this.#input = openSource(input, program);
+    this.input = new Feeder(openSource(input, program));
     this.stdout = openSink(output.stdout, program);
     this.stderr = openSink(output.stderr, program);
-  }
-
-  /** Whoever takes it closes it. */
-  takeInput(): InputSource | undefined {
-    const input = this.#input;
-    this.#input = undefined;
-    return input;
   }
 
   /** Until all has been delivered; or, once the run is being ended, for so long. */
@@ -73,10 +66,9 @@ export class OpenFiles {
   close(): void {
     this.stdout?.abandon();
     this.stderr?.abandon();
-    if (typeof this.#input === 'object' && 'fd' in this.#input) closeSync(this.#input.fd);
+    this.input.stop();
     if (this.#recordFd !== null) closeSync(this.#recordFd);
     this.#recordFd = null;
-    this.#input = undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 // Feeds the target's stdin, and counts what it took.
 import { createReadStream } from 'node:fs';
-import type { Readable, Writable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 
 import type { RunInput } from './options.js';
 import type { InputReport } from './report.js';
@@ -19,21 +19,38 @@ export class Feeder {
   #given: Readable | undefined;
   /** A stream of ours, which ends with us. */
   #own: Readable | undefined;
-  readonly #stdin: Writable | null;
+  #bytes: string | Uint8Array | undefined;
+  #stdin: Writable | null = null;
 
-  constructor(stdin: Writable | null, source: InputSource | undefined) {
-    this.#stdin = stdin;
-    if (stdin === null || source === undefined) {
+  /** From now on a stream that fails is no uncaught exception; nothing is read yet. */
+  constructor(source: InputSource | undefined) {
+    if (source === undefined) {
       this.#finished = true;
     } else if (typeof source === 'string' || source instanceof Uint8Array) {
-      void this.#write(source).then((taken) => {
+      this.#bytes = source;
+    } else {
+      // A stream of a file has an `fd` as well.
+      const isGiven = source instanceof Readable;
+      if (!isGiven) this.#own = createReadStream('', { fd: source.fd });
+      this.#given = isGiven ? source : this.#own;
+      this.#given?.on('error', this.#fail).on('close', this.#close);
+    }
+  }
+
+  start(stdin: Writable | null): void {
+    this.#stdin = stdin;
+    if (this.#finished) {
+      stdin?.end();
+    } else if (this.#bytes !== undefined) {
+      void this.#write(this.#bytes).then((taken) => {
         if (taken) this.#finish();
       });
-    } else if ('fd' in source) {
-      this.#own = createReadStream('', { fd: source.fd });
-      this.#follow(this.#own);
+    } else if (this.#given?.readableEnded === true) {
+      this.#finish();
+    } else if (this.#given?.destroyed === true) {
+      this.#close();
     } else {
-      this.#follow(source);
+      this.#given?.on('end', this.#finish).on('data', this.#receive);
     }
   }
 
@@ -45,14 +62,6 @@ export class Feeder {
       error: this.#error,
       sourceError: this.#sourceError,
     };
-  }
-
-  #follow(source: Readable): void {
-    this.#given = source;
-    source.on('data', this.#receive).on('end', this.#finish);
-    source.on('error', this.#fail).on('close', this.#close);
-    if (source.readableEnded) this.#finish();
-    else if (source.destroyed) this.#close();
   }
 
   readonly #receive = (chunk: unknown): void => {
@@ -94,6 +103,8 @@ export class Feeder {
     this.#given = undefined;
     source?.off('data', this.#receive).off('end', this.#finish);
     source?.off('error', this.#fail).off('close', this.#close);
+    // Whoever gave the stream may go on with it.
+    source?.pause();
     this.#own?.destroy();
   }
 

@@ -1,4 +1,4 @@
-// A time to wait, which leaves no timer behind.
+// Waiting that leaves nothing behind: for a time, for a look at the descriptors.
 
 export class Patience {
   readonly over: Promise<undefined>;
@@ -15,4 +15,17 @@ export class Patience {
   cancel(): void {
     clearTimeout(this.#timer);
   }
+}
+
+/** Until everything that can be read now has been looked at. */
+export async function pollOnce(): Promise<void> {
+  // Twice: the first turn may be the present one, after its look.
+  await nextTurn();
+  await nextTurn();
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

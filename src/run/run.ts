@@ -11,7 +11,7 @@ import { findHolders } from './holders.js';
 import { Feeder } from './input.js';
 import { takeRunOptions, type RunOptions, type RunWish } from './options.js';
 import { openPoured, pipeInode } from './pour.js';
-import { Patience } from './patience.js';
+import { Patience, pollOnce } from './patience.js';
 import { assembleReport, type RunReport } from './report.js';
 import { watchForStall } from './stall.js';
 
@@ -88,16 +88,17 @@ async function superviseRun(
     const clock = startClock();
     const ending = (handle.ending = new Ending(wish));
     const begin = { wish, clock, ending };
+    let contained: Contained | null;
     try {
       files = openFiles(wish, file);
-      const contained = await start(file, args, wish, ending);
-      if (contained === null) return await reportUnstarted(begin, files, null);
-      handle.start(contained);
-      return await accompany(contained, begin, files);
+      contained = await start(file, args, wish, ending);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return await reportUnstarted(begin, files, error);
     }
+    if (contained === null) return await reportUnstarted(begin, files, null);
+    handle.start(contained);
+    return await accompany(contained, begin, files);
   } finally {
     handle.close();
     files?.close();
@@ -134,7 +135,7 @@ async function accompany(
 ): Promise<RunReport> {
   const { child } = contained;
   const channels = openChannels(child, wish, ending, files);
-  const feeder = new Feeder(child.stdin, files.takeInput());
+  files.input.start(child.stdin);
   ending.attach(contained);
   watchStall(child.pid, wish, ending, channels);
 
@@ -155,7 +156,7 @@ async function accompany(
   await finishReading(channels, wish.drain, patience.over);
   patience.cancel();
   unreadable = Math.max(unreadable, await stopReading(channels));
-  const input = feeder.stop();
+  const input = files.input.stop();
   await files.flush(channels, ending.begun, wish.grace);
   ending.close();
 
@@ -237,7 +238,7 @@ async function stopReading({ stdout, stderr }: Channels): Promise<number> {
   const inodes = open.map((channel) => pipeInode(channel.stream));
   const { holders, unreadable } = findHolders(inodes.filter((inode) => inode !== undefined));
   // The holder may have let go just now.
-  await Promise.all(open.map((channel) => channel.drained()));
+  await pollOnce();
   for (const [index, channel] of open.entries()) {
     const heldBy = holders.get(inodes[index] ?? -1n) ?? [];
     channel.stop(heldBy.length > 0 || unreadable > 0 ? 'held' : 'cut', heldBy);
@@ -268,7 +269,7 @@ async function reportUnstarted(
     status: null,
     ending,
     output: await reportChannels(openChannels(nothing, wish, ending, nothing)),
-    input: new Feeder(null, undefined).stop(),
+    input: new Feeder(undefined).stop(),
     method: wish.containment,
     end: { signalled: [], survivors: [], released: [], lost: false, treeUsage: null },
     unreadableHolders: 0,

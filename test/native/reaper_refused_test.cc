@@ -33,7 +33,7 @@ pid_t Spawn(const LaunchRequest& request) {
 }
 
 ChildId Watch(pid_t pid, const std::shared_ptr<Recorder>& recorder) {
-  const Result<ChildId> id = Reaper::Instance().Watch(pid, true, recorder);
+  const Result<ChildId> id = Reaper::Instance().Watch(pid, true, false, recorder);
   REQUIRE(id.ok());
   return id.value();
 }
@@ -114,7 +114,7 @@ TEST_CASE("no pidfd and no thread: the launch has failed and its child is gone")
   std::thread([&] {
     // clone3 too: where it is refused the C library uses clone.
     if (!Refuse({{SYS_clone}, {435}}, EAGAIN, RefusedFor::kThread)) return;
-    outcome.emplace(Reaper::Instance().Watch(pid, true, recorder));
+    outcome.emplace(Reaper::Instance().Watch(pid, true, false, recorder));
   }).join();
   REQUIRE(outcome.has_value());
   const Result<ChildId>& refused = *outcome;

@@ -37,7 +37,7 @@ pid_t Spawn(const LaunchRequest& request) {
 
 // -1 when refused.
 ChildId Watch(pid_t pid, const std::shared_ptr<Recorder>& recorder, bool leads_group = true) {
-  const Result<ChildId> id = Reaper::Instance().Watch(pid, leads_group, recorder);
+  const Result<ChildId> id = Reaper::Instance().Watch(pid, leads_group, false, recorder);
   return id.ok() ? id.value() : static_cast<ChildId>(-1);
 }
 

@@ -67,6 +67,18 @@ const hasEnded = (pid) => ['Z', 'X', undefined].includes(readStat(pid)?.state);
 
 const isGone = (pid) => readStat(pid) === undefined;
 
+// Everybody who has this word among its arguments and runs, whatever session or parent it has.
+function listMarked(mark) {
+  return numbers('/proc').filter(
+    (pid) =>
+      pid !== process.pid &&
+      unlessGone(() => fs.readFileSync(`/proc/${pid}/cmdline`, 'latin1'), '')
+        .split('\0')
+        .includes(mark) &&
+      !hasEnded(pid),
+  );
+}
+
 function readEnvironment(pid) {
   return fs.readFileSync(`/proc/${pid}/environ`);
 }
@@ -106,6 +118,7 @@ module.exports = {
   isGone,
   listChildren,
   listDescriptors,
+  listMarked,
   listThreads,
   listZombies,
   readAll,

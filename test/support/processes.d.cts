@@ -24,6 +24,8 @@ export function listThreads(pid?: Pid): string[];
 export function readStat(pid: number): ProcessStat | undefined;
 export function listChildren(pid?: number): Array<{ pid: number } & ProcessStat>;
 export function listZombies(pid?: number): Array<{ pid: number } & ProcessStat>;
+/** Pids of running processes with this word among their arguments. */
+export function listMarked(mark: string): number[];
 /** Gone or a zombie. */
 export function hasEnded(pid: number): boolean;
 export function isGone(pid: number): boolean;

@@ -10,6 +10,7 @@ export const {
   isGone,
   listChildren,
   listDescriptors,
+  listMarked,
   listZombies,
   readAll,
   readEnvironment,

@@ -1,0 +1,50 @@
+// A child that floods: everything is counted and hashed, and our memory stays as it was.
+import { expect, it } from 'vitest';
+
+import { inNode } from '../support/node-script.js';
+
+interface Flood {
+  bytes: number;
+  keep: 'head' | 'tail' | 'head-and-tail';
+}
+
+it.each([
+  // SHA-256 of 2^31 zeros, by sha256sum.
+  ['head-and-tail', 2 ** 31, 'a7c744c13cc101ed66c29f672f92455547889cc586ce6d44fe76ae824958ea51'],
+] as const)(
+  '2 GiB, keeping the %s of it',
+  async (keep, bytes, sha256) => {
+    const seen = await inNode(
+      async ({ sallyport }, flood: Flood) => {
+        const options = {
+          containment: 'group',
+          output: { maxBytes: 1 << 20, keep: flood.keep, onExceed: 'truncate-and-continue' },
+        } as const;
+        // What the first run loads is not growth.
+        await sallyport.run('true', [], options);
+        const before = process.memoryUsage.rss();
+        let highest = 0;
+        const timer = setInterval(() => {
+          highest = Math.max(highest, process.memoryUsage.rss());
+        }, 20);
+        const args = ['-c', String(flood.bytes), '/dev/zero'];
+        const { outcome, output } = await sallyport.run('head', args, options);
+        clearInterval(timer);
+        const { bytesSeen, bytesKept, end, sha256: hash } = output.stdout;
+        const grown = highest - before;
+        return { kind: outcome.kind, bytesSeen, bytesKept, end, hash, grown };
+      },
+      { bytes, keep },
+      { deadline: 55_000 },
+    );
+    expect(seen).toMatchObject({
+      kind: 'exited',
+      bytesSeen: bytes,
+      bytesKept: 1_048_576,
+      end: 'truncated',
+      hash: sha256,
+    });
+    expect(seen.grown).toBeLessThan(20 * 2 ** 20);
+  },
+  60_000,
+);

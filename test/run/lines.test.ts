@@ -1,0 +1,72 @@
+// Lines as they come, and how leaving them ends the run.
+import { describe, expect, it } from 'vitest';
+
+import { runLines } from '../../src/index.js';
+import { LineCutter, LONGEST_LINE } from '../../src/run/lines.js';
+import { contained } from './support.js';
+
+describe('runLines', () => {
+  it('gives every line, and the report at the end', async () => {
+    const lines = runLines('seq', ['50000'], contained);
+    let next = 1;
+    for await (const line of lines) expect(line).toBe(String(next++));
+    expect(next).toBe(50_001);
+    const report = await lines.report;
+    expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
+    // Nothing was kept, and nothing was lost.
+    expect(report.output.stdout).toMatchObject({ bytesKept: 0, deliveryError: null });
+  });
+
+  it('holds the program up while nobody reads', async () => {
+    const lines = runLines('yes', [], contained);
+    let seen = 0;
+    for await (const line of lines) {
+      expect(line).toBe('y');
+      if (++seen === 5_000) break;
+    }
+    const report = await lines.report;
+    expect(report.outcome).toMatchObject({ kind: 'aborted' });
+    expect(report.cleanup.survivors).toEqual([]);
+    // The lines that were read, those that waited, a piece and two pipes: not all that yes could write.
+    expect(report.output.stdout.bytesSeen).toBeLessThan(8 * 2 ** 20);
+  });
+
+  it('throws where the program could not be started', async () => {
+    const read = async (): Promise<void> => {
+      for await (const line of runLines('no-such-program', contained)) expect(line).toBe('');
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'ENOENT', stage: 'lookup' });
+  });
+
+  it('throws a mistake of the caller', async () => {
+    const lines = runLines('true', [], { ...contained, grace: -1 });
+    await expect(lines[Symbol.asyncIterator]().next()).rejects.toMatchObject({ stagePath: 'grace' });
+  });
+
+  it('with merge has those of stderr as well', async () => {
+    const lines = [];
+    const script = 'echo a; echo b >&2; echo c';
+    const options = { ...contained, output: { merge: true } };
+    for await (const line of runLines('sh', ['-c', script], options)) lines.push(line);
+    expect(lines).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('lines are cut', () => {
+  it('wherever the pieces end', () => {
+    const text = Buffer.from('one\ntw\u00e9\n\nfour');
+    for (let cut = 0; cut <= text.length; cut += 1) {
+      const cutter = new LineCutter();
+      const lines = [...cutter.cut(text.subarray(0, cut)), ...cutter.cut(text.subarray(cut))];
+      expect([...lines, ...cutter.flush()]).toEqual(['one', 'tw\u00e9', '', 'four']);
+    }
+  });
+
+  it('into pieces where they do not end', () => {
+    const cutter = new LineCutter();
+    const lines = cutter.cut(Buffer.alloc(LONGEST_LINE * 2 + 5, 'x'));
+    expect(lines.map((line) => line.length)).toEqual([LONGEST_LINE, LONGEST_LINE]);
+    expect(cutter.flush()).toEqual(['xxxxx']);
+    expect(cutter.flush()).toEqual([]);
+  });
+});

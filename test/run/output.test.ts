@@ -1,0 +1,283 @@
+// What is kept of the output, how it is counted and hashed, where else it goes, and how it ended.
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Writable } from 'node:stream';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+import { run, type Keep, type RunOptions } from '../../src/index.js';
+import { makeScratch } from '../support/fixtures.js';
+import { hasEnded } from '../support/processes.js';
+import { contained, methods } from './support.js';
+
+const sha256 = (data: string | Uint8Array): string =>
+  createHash('sha256').update(data).digest('hex');
+
+/** The numbers 1 to n, one a line, as seq(1) prints them. */
+const numbers = (n: number): string =>
+  Array.from({ length: n }, (_, index) => `${index + 1}\n`).join('');
+
+describe('a channel', () => {
+  it('arrives whole, with its hash', async () => {
+    const { output } = await run('sh', ['-c', 'echo out; echo err >&2'], contained);
+    expect(output.stdout.text).toBe('out\n');
+    expect(output.stderr.text).toBe('err\n');
+    expect(output.stdout).toMatchObject({
+      bytesSeen: 4,
+      bytesKept: 4,
+      omitted: null,
+      sha256: sha256('out\n'),
+      end: 'eof',
+      heldBy: [],
+    });
+  });
+
+  it.each([1, 20_000, 600_000, 10_000_000])('of %i bytes, hashed as it fits', async (bytes) => {
+    const report = await run('head', ['-c', String(bytes), '/dev/zero'], contained);
+    const { stdout } = report.output;
+    expect(stdout.bytesSeen).toBe(bytes);
+    expect(stdout.data.equals(Buffer.alloc(bytes))).toBe(true);
+    expect(stdout.sha256).toBe(sha256(Buffer.alloc(bytes)));
+    expect(report.complete).toBe(true);
+  });
+
+  it.each(['head', 'tail', 'head-and-tail'] as const)('%s: exactly the limit', async (keep) => {
+    const whole = numbers(30_000);
+    const report = await run('seq', ['30000'], {
+      ...contained,
+      output: { maxBytes: 1001, keep, onExceed: 'truncate-and-continue' },
+    });
+    const parts: Record<Keep, [string, string]> = {
+      head: [whole.slice(0, 1001), ''],
+      tail: ['', whole.slice(-1001)],
+      'head-and-tail': [whole.slice(0, 501), whole.slice(-500)],
+    };
+    const [head, tail] = parts[keep];
+    const { stdout } = report.output;
+    expect(stdout.text).toBe(head + tail);
+    expect(stdout).toMatchObject({
+      bytesSeen: whole.length,
+      bytesKept: 1001,
+      omitted: { at: head.length, bytes: whole.length - 1001 },
+      sha256: sha256(whole),
+      end: 'truncated',
+    });
+    expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
+    expect(report.complete).toBe(false);
+  });
+
+  it('within its limit is whole, whichever part would be kept', async () => {
+    for (const keep of ['head', 'tail', 'head-and-tail'] as const) {
+      const { output } = await run('seq', ['100'], { ...contained, output: { maxBytes: 292, keep } });
+      expect(output.stdout).toMatchObject({ bytesKept: 292, omitted: null, end: 'eof' });
+      expect(output.stdout.text).toBe(numbers(100));
+    }
+  });
+
+  it('has limits of its own', async () => {
+    const { output } = await run('sh', ['-c', 'echo 1234567; echo 1234567 >&2'], {
+      ...contained,
+      output: { onExceed: 'truncate-and-continue', maxBytes: 3, stderr: { maxBytes: 5 } },
+    });
+    expect([output.stdout.text, output.stderr.text]).toEqual(['123', '12345']);
+  });
+
+  it('in pieces does not join halves of characters across the gap', async () => {
+    const { output } = await run('printf', ['aé'.repeat(50)], {
+      ...contained,
+      output: { maxBytes: 4, keep: 'head-and-tail', onExceed: 'truncate-and-continue' },
+    });
+    expect(output.stdout.text).toBe('a\uFFFDé');
+  });
+
+  it('stays out of everything that is printed or written', async () => {
+    const report = await run('echo', ['made-up-output'], contained);
+    expect(JSON.stringify(report)).not.toContain('made-up-output');
+    expect(inspect(report, { depth: 10 })).not.toContain('made-up-output');
+    expect({ ...report.output.stdout }).not.toHaveProperty('text');
+    expect(report.output.stdout.text).toBe('made-up-output\n');
+  });
+
+  it('that is no pipe of the run is not claimed to be seen', async () => {
+    const report = await run('true', [], { ...contained, stdio: ['null', 'null', 'inherit'] });
+    expect(report.output.stderr.observed).toBe(false);
+    expect(report.notTested).toContain('output: stderr was not a pipe of the run');
+    expect(report.notTested.join()).not.toContain('stdout');
+  });
+});
+
+describe('a flood', () => {
+  it('with end: is stopped at the limit', async () => {
+    const script = "trap '' TERM PIPE; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done";
+    const report = await run('sh', ['-c', script], {
+      ...contained,
+      grace: 50,
+      output: { maxBytes: 1_000 },
+    });
+    expect(report.outcome).toMatchObject({ kind: 'output-limit', signal: 'SIGKILL' });
+    expect(report.output.stdout).toMatchObject({ bytesKept: 1_000, end: 'truncated' });
+    expect(report.output.stdout.bytesSeen).toBeGreaterThan(1_000);
+  });
+});
+
+describe.each(methods)('a pipe that others hold (containment %s)', (containment) => {
+  it('is named, and what had been written is there', async () => {
+    const report = await run('sh', ['-c', 'sleep 30 & echo hi'], { containment, drain: 100 });
+    const { stdout, stderr } = report.output;
+    expect(stdout.text).toBe('hi\n');
+    expect(stdout.end).toBe('held');
+    expect(stdout.heldBy).toHaveLength(1);
+    expect(stdout.heldBy[0]).toMatchObject({ fd: 1, executable: expect.stringMatching(/sleep$/) });
+    expect(stderr.heldBy[0]).toMatchObject({ fd: 2, pid: stdout.heldBy[0]!.pid });
+    expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
+    expect(report.cleanup.survivors).toEqual([]);
+    expect(hasEnded(stdout.heldBy[0]!.pid)).toBe(true);
+    expect(report.complete).toBe(false);
+  });
+
+  it('by somebody who goes on writing: it is read no further than a pipe holds', async () => {
+    const report = await run('sh', ['-c', 'yes & echo hi'], {
+      containment,
+      drain: 50,
+      output: { maxBytes: 10, onExceed: 'truncate-and-continue' },
+    });
+    expect(report.output.stdout.end).toBe('held');
+    expect(report.cleanup.survivors).toEqual([]);
+  });
+
+  it('and let go of in time has ended', async () => {
+    const report = await run('sh', ['-c', '(sleep 0.1; echo late) & echo hi'], {
+      containment,
+      drain: 20_000,
+    });
+    expect(report.output.stdout).toMatchObject({ end: 'eof', heldBy: [] });
+    expect(report.output.stdout.text).toBe('hi\nlate\n');
+  });
+});
+
+describe('merge', () => {
+  const merged: RunOptions = { ...contained, output: { merge: true } };
+
+  it('has both in the order in which they were written', async () => {
+    const script = 'i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done';
+    const { output } = await run('sh', ['-c', script], merged);
+    const lines = Array.from({ length: 200 }, (_, i) => `out ${i}\nerr ${i}\n`).join('');
+    expect(output.stdout.text).toBe(lines);
+    expect(output.stderr).toMatchObject({ bytesSeen: 0, end: 'eof', observed: false });
+  });
+
+  it('is one pipe in the child', async () => {
+    const { output, inheritance } = await run(
+      'sh',
+      ['-c', 'readlink /proc/self/fd/1; readlink /proc/$$/fd/2'],
+      merged,
+    );
+    const [first, second] = output.stdout.text.trim().split('\n');
+    expect(first).toBe(second);
+    expect(inheritance.descriptors[2]).toMatchObject({ channel: 'stdout' });
+  });
+
+  it.each([
+    ['stdio[1]', { stdio: ['null', 'null', undefined] }],
+    ['stdio[2]', { stdio: ['null', 'pipe', 'null'] }],
+    ['output.stderr', { output: { merge: true, stderr: { maxBytes: 3 } } }],
+  ] as const)('refuses %s that says otherwise', async (option, more) => {
+    const running = run('true', [], { ...merged, ...(more as RunOptions) });
+    await expect(running).rejects.toMatchObject({ stagePath: option });
+  });
+});
+
+describe('to', () => {
+  it('a file: all of it, however little is kept', async () => {
+    const file = path.join(makeScratch(), 'out');
+    const report = await run('seq', ['200000'], {
+      ...contained,
+      output: { stdout: { to: file, maxBytes: 10, onExceed: 'truncate-and-continue' } },
+    });
+    expect(readFileSync(file, 'utf8')).toBe(numbers(200_000));
+    expect(report.output.stdout).toMatchObject({ bytesKept: 10, deliveryError: null });
+  });
+
+  it('a file that cannot be written: nothing is started', async () => {
+    const directory = path.join(makeScratch(), 'directory');
+    mkdirSync(directory);
+    const report = await run('touch', [path.join(directory, 'started')], {
+      ...contained,
+      output: { stdout: { to: directory } },
+    });
+    expect(report.outcome).toMatchObject({
+      kind: 'spawn-failed',
+      error: { code: 'EISDIR', stage: 'descriptor', stagePath: directory },
+    });
+  });
+
+  it('a stream that is slow: the child waits', async () => {
+    const pieces: Buffer[] = [];
+    const slow = new Writable({
+      highWaterMark: 1,
+      write: (chunk: Buffer, _, done) => {
+        pieces.push(chunk);
+        setImmediate(done);
+      },
+    });
+    const report = await run('seq', ['100000'], { ...contained, output: { stdout: { to: slow } } });
+    expect(Buffer.concat(pieces).toString()).toBe(numbers(100_000));
+    expect(report.complete).toBe(true);
+    expect(slow.writableEnded).toBe(false);
+    expect(slow.listenerCount('close') + slow.listenerCount('drain')).toBe(0);
+  });
+
+  it('a stream that fails: the report says so, and the run goes on', async () => {
+    const broken = new Writable({
+      write: (_chunk, _encoding, done) => {
+        done(new Error('no room'));
+      },
+    });
+    const report = await run('seq', ['10'], { ...contained, output: { stdout: { to: broken } } });
+    expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
+    expect(report.output.stdout).toMatchObject({ end: 'eof', deliveryError: 'no room' });
+    expect(report.complete).toBe(false);
+  });
+
+  it('a stream that never takes more: the deadline holds', async () => {
+    const stuck = new Writable({ highWaterMark: 1, write: () => undefined });
+    const report = await run('seq', ['100000'], {
+      ...contained,
+      deadline: 200,
+      grace: 50,
+      drain: 50,
+      output: { stdout: { to: stuck } },
+    });
+    expect(report.outcome.kind).toBe('deadline');
+    expect(report.output.stdout.end).toBe('cut');
+    expect(report.output.stdout.deliveryError).toContain('before everything was delivered');
+  });
+
+  it('a function for each line', async () => {
+    const lines: string[] = [];
+    await run('printf', ['one\\ntwo\\n\\nlast'], {
+      ...contained,
+      output: { stdout: { to: (line) => void lines.push(line) } },
+    });
+    expect(lines).toEqual(['one', 'two', '', 'last']);
+  });
+
+  it('a function that throws: the run is ended, and rejects with it', async () => {
+    const thrown = new Error('made up');
+    let lines = 0;
+    const running = run('yes', [], {
+      ...contained,
+      output: {
+        stdout: {
+          to: () => {
+            lines += 1;
+            throw thrown;
+          },
+        },
+      },
+    });
+    await expect(running).rejects.toBe(thrown);
+    expect(lines).toBe(1);
+  });
+});
