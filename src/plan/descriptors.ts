@@ -211,6 +211,7 @@ function resolveEntry(
   describe: (source: number) => DescriptorObject,
 ): DescriptorPlan {
   if (source === null) {
+    if (channel === 'stdout') return MERGED_CHANNEL;
     return (channel === 'null' ? NULL_CHANNELS : PIPE_CHANNELS)[target] as DescriptorPlan;
   }
   const object = describe(source);
@@ -222,8 +223,9 @@ function resolveEntry(
 // The same for every launch, which is on its way while its caller waits.
 const NULL_CHANNELS = [0, 1, 2].map((target) => sourceless(target, 'null'));
 const PIPE_CHANNELS = [0, 1, 2].map((target) => sourceless(target, 'pipe'));
+const MERGED_CHANNEL = sourceless(2, 'stdout');
 
-function sourceless(target: number, channel: 'null' | 'pipe'): DescriptorPlan {
+function sourceless(target: number, channel: 'null' | 'pipe' | 'stdout'): DescriptorPlan {
   return Object.freeze({ target, channel, source: null, object: null });
 }
 

@@ -10,10 +10,10 @@ import { GrowingBuffer } from './keeper.js';
 /** Up to here hashing costs less than giving it away. */
 const HASHED_AT_ONCE = 16_384;
 /** Up to here the thread pool gets all of it in one piece, at the end. */
-const HASHED_AS_A_WHOLE = 1 << 19;
+const HASHED_AS_A_WHOLE = 1 << 18;
 /** What the worker thread gets at a time, and how many of these there are for each channel. */
 const BLOCK = 1 << 18;
-const BLOCKS = 4;
+const BLOCKS = 3;
 /** There is always room for so much more, so that what has been read need not be set aside. */
 const RESERVE = 1 << 16;
 
@@ -67,10 +67,12 @@ const { parentPort } = require('node:worker_threads');
 const hashes = new Map();
 parentPort.on('message', ({ id, memory, block, length }) => {
   if (memory !== undefined) {
-    hashes.set(id, { hash: createHash('sha256'), memory });
+    const blocks = Array.from({ length: ${BLOCKS} }, (_, block) =>
+      new Uint8Array(memory, block * ${BLOCK}, ${BLOCK}));
+    hashes.set(id, { hash: createHash('sha256'), blocks });
   } else if (block !== undefined) {
-    const { hash, memory } = hashes.get(id);
-    hash.update(new Uint8Array(memory, block * ${BLOCK}, length));
+    const { hash, blocks } = hashes.get(id);
+    hash.update(length === ${BLOCK} ? blocks[block] : blocks[block].subarray(0, length));
     parentPort.postMessage({ id, block });
   } else {
     const { hash } = hashes.get(id);

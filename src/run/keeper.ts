@@ -1,6 +1,9 @@
 // Keeps the beginning and the end of what is poured in, exactly as much as the limit says.
 
-/** Appends until it is full; holds at most twice what it was given, and never more than its limit. */
+/** What a buffer that has outgrown a single read becomes at once: unused pages cost no memory. */
+const LARGE = 1 << 20;
+
+/** Appends until it is full; never holds more than its limit. */
 export class GrowingBuffer {
   readonly #limit: number;
   #buffer: Buffer = Buffer.alloc(0);
@@ -35,7 +38,8 @@ export class GrowingBuffer {
 
   #reserve(needed: number): void {
     if (needed <= this.#buffer.length) return;
-    const size = Math.min(this.#limit, Math.max(needed, this.#buffer.length * 2));
+    const least = this.#buffer.length === 0 ? 0 : LARGE;
+    const size = Math.min(this.#limit, Math.max(needed, least, this.#buffer.length * 2));
     // Not from Node's pool: what is kept would keep 8 KiB of others alive.
     const larger = Buffer.allocUnsafeSlow(size);
     larger.set(this.view());

@@ -20,8 +20,8 @@ it.each([
           containment: 'group',
           output: { maxBytes: 1 << 20, keep: flood.keep, onExceed: 'truncate-and-continue' },
         } as const;
-        // What the first run loads is not growth.
-        await sallyport.run('true', [], options);
+        // What the first flood loads, its thread's share of node among it, is not growth.
+        await sallyport.run('head', ['-c', '3000000', '/dev/zero'], options);
         const before = process.memoryUsage.rss();
         let highest = 0;
         const timer = setInterval(() => {
