@@ -47,7 +47,8 @@ class Unheard : public ExitListener {
 };
 
 void Discard(pid_t pid) {
-  const Result<ChildId> id = Reaper::Instance().Watch(pid, false, false, std::make_shared<Unheard>());
+  const Result<ChildId> id =
+      Reaper::Instance().Watch(pid, false, false, std::make_shared<Unheard>());
   if (id.ok()) Reaper::Instance().Signal(id.value(), SIGKILL);
 }
 

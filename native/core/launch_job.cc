@@ -77,9 +77,9 @@ Result<bool> OpenTable(LaunchJob& job) {
     } else if (entry.kind == TableEntry::Kind::kHeld) {
       job.request.descriptors.push_back({entry.held, entry.target});
     } else if (entry.kind == TableEntry::Kind::kSameAs) {
-      const auto same = std::find_if(
-          job.request.descriptors.begin(), job.request.descriptors.end(),
-          [&entry](const DescriptorMove& move) { return move.target == entry.held; });
+      const auto same =
+          std::find_if(job.request.descriptors.begin(), job.request.descriptors.end(),
+                       [&entry](const DescriptorMove& move) { return move.target == entry.held; });
       if (same == job.request.descriptors.end()) return SysError{"descriptor", EBADF, ""};
       job.request.descriptors.push_back({same->source, entry.target});
     } else {

@@ -49,7 +49,7 @@ struct LaunchJob {
   std::vector<UniqueFd> theirs;
   UniqueFd control;  // our end, where the child is an init
   std::shared_ptr<LaunchListener> listener;
-  JobId id = 0;  // 0: somebody waits for this launch
+  JobId id = 0;               // 0: somebody waits for this launch
   bool keeps_zombie = false;  // as Reaper::Watch has it
 };
 

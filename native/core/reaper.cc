@@ -124,9 +124,8 @@ void Reaper::Reap(const std::shared_ptr<Child>& child) {
     int result = -1;
     errno = EINVAL;
     if (child->pidfd.valid()) {
-      result =
-          WaitidWithUsage(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(child->pidfd.get()),
-                          &info, options, &usage);
+      result = WaitidWithUsage(static_cast<idtype_t>(P_PIDFD),
+                               static_cast<id_t>(child->pidfd.get()), &info, options, &usage);
     }
     // Kernel 5.3 has pidfd_open but not P_PIDFD; a container profile may refuse it too.
     if (result != 0 && errno != ECHILD) {

@@ -85,14 +85,20 @@ class Group implements Contained {
     if (this.#over) return;
     clearTimeout(this.#timer);
     const left = this.#members();
-    if (this.#exited && left.length === 0) { this.#finish([]); return; }
+    if (this.#exited && left.length === 0) {
+      this.#finish([]);
+      return;
+    }
     const now = performance.now();
     if (now >= this.#killAt) {
       if (this.#killedAt === Infinity) {
         this.#killedAt = now;
         this.#signalled.push({ signal: 'SIGKILL', at: 'kill', processes: left.length });
       }
-      if (now - this.#killedAt > UNKILLABLE_AFTER) { this.#finish(left); return; }
+      if (now - this.#killedAt > UNKILLABLE_AFTER) {
+        this.#finish(left);
+        return;
+      }
       // Each time: what was forked between the listing and the signal is found by the next look.
       this.#signal(SIGKILL);
     }

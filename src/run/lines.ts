@@ -29,7 +29,7 @@ export class LineCutter {
   }
 
   #begin(part: Uint8Array, lines: string[]): void {
-    for (let rest = part; rest.length > 0; ) {
+    for (let rest = part; rest.length > 0;) {
       rest = rest.subarray(this.#begun.append(rest));
       if (rest.length > 0) lines.push(this.#take());
     }

@@ -53,7 +53,7 @@ const INSTEAD_IN_RUN: ReadonlyMap<string, string> = new Map([
   ['timeout', 'write deadline'],
   ['killSignal', 'a run is ended by SIGTERM, and by SIGKILL after grace'],
   ['maxBuffer', 'write output: { maxBytes }'],
-  ['encoding', "the report has the bytes as data, and as UTF-8 in text; leave it out"],
+  ['encoding', 'the report has the bytes as data, and as UTF-8 in text; leave it out'],
 ]);
 
 /** The same, checked and complete. */

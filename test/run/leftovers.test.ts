@@ -60,28 +60,25 @@ it('a run leaves the process free to end', async () => {
 
 it('a Worker that is terminated leaves no zombie', async () => {
   const mark = randomUUID();
-  const left = await inNode(
-    async ({ root, require, processes, fixture }, word) => {
-      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
-      const worker = new Worker(
-        `const { parentPort, workerData } = require('node:worker_threads');
+  const left = await inNode(async ({ root, require, processes, fixture }, word) => {
+    const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+    const worker = new Worker(
+      `const { parentPort, workerData } = require('node:worker_threads');
          const { run } = require(workerData.root);
          const args = ['-c', '"$0" "$1" & :', workerData.tree, workerData.word];
          const running = run('sh', args, { containment: 'group', drain: 600000 });
          running.started.then((pid) => parentPort.postMessage(pid));`,
-        { eval: true, workerData: { root, tree: fixture('tree'), word } },
-      );
-      const pid = await new Promise<number>((resolve) => worker.once('message', resolve));
-      // The target has ended and is kept, since its session goes on.
-      await processes.waitFor('the zombie', () => processes.readStat(pid)?.state === 'Z');
-      const [member] = processes.listMarked(word);
-      await worker.terminate();
-      await processes.waitFor('nobody of that pid', () => processes.isGone(pid));
-      // Containment by group ends with those who watch over it.
-      if (member !== undefined) process.kill(member, 'SIGKILL');
-      return { member: member !== undefined, zombies: processes.listZombies() };
-    },
-    mark,
-  );
+      { eval: true, workerData: { root, tree: fixture('tree'), word } },
+    );
+    const pid = await new Promise<number>((resolve) => worker.once('message', resolve));
+    // The target has ended and is kept, since its session goes on.
+    await processes.waitFor('the zombie', () => processes.readStat(pid)?.state === 'Z');
+    const [member] = processes.listMarked(word);
+    await worker.terminate();
+    await processes.waitFor('nobody of that pid', () => processes.isGone(pid));
+    // Containment by group ends with those who watch over it.
+    if (member !== undefined) process.kill(member, 'SIGKILL');
+    return { member: member !== undefined, zombies: processes.listZombies() };
+  }, mark);
   expect(left).toEqual({ member: true, zombies: [] });
 });

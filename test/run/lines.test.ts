@@ -40,7 +40,9 @@ describe('runLines', () => {
 
   it('throws a mistake of the caller', async () => {
     const lines = runLines('true', [], { ...contained, grace: -1 });
-    await expect(lines[Symbol.asyncIterator]().next()).rejects.toMatchObject({ stagePath: 'grace' });
+    await expect(lines[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      stagePath: 'grace',
+    });
   });
 
   it('with merge has those of stderr as well', async () => {

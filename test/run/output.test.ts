@@ -69,7 +69,10 @@ describe('a channel', () => {
 
   it('within its limit is whole, whichever part would be kept', async () => {
     for (const keep of ['head', 'tail', 'head-and-tail'] as const) {
-      const { output } = await run('seq', ['100'], { ...contained, output: { maxBytes: 292, keep } });
+      const { output } = await run('seq', ['100'], {
+        ...contained,
+        output: { maxBytes: 292, keep },
+      });
       expect(output.stdout).toMatchObject({ bytesKept: 292, omitted: null, end: 'eof' });
       expect(output.stdout.text).toBe(numbers(100));
     }
@@ -109,7 +112,8 @@ describe('a channel', () => {
 
 describe('a flood', () => {
   it('with end: is stopped at the limit', async () => {
-    const script = "trap '' TERM PIPE; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done";
+    const script =
+      "trap '' TERM PIPE; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done";
     const report = await run('sh', ['-c', script], {
       ...contained,
       grace: 50,

@@ -53,16 +53,28 @@ describe('runPipeline', () => {
   });
 
   it('a deadline ends every stage; stages may say otherwise', async () => {
-    const report = await runPipeline([['sleep', ['60']], ['cat', [], { deadline: 50 }]], {
-      ...contained,
-      deadline: 100,
-    });
+    const report = await runPipeline(
+      [
+        ['sleep', ['60']],
+        ['cat', [], { deadline: 50 }],
+      ],
+      {
+        ...contained,
+        deadline: 100,
+      },
+    );
     expect(report.stages.map(({ outcome }) => outcome.kind)).toEqual(['deadline', 'deadline']);
   });
 
   it('a mistake in one stage rejects, once the others have been ended', async () => {
     const before = listDescriptors();
-    const running = runPipeline([['sleep', ['60']], ['cat', [5 as never]]], contained);
+    const running = runPipeline(
+      [
+        ['sleep', ['60']],
+        ['cat', [5 as never]],
+      ],
+      contained,
+    );
     await expect(running).rejects.toMatchObject({ stagePath: 'args[0]' });
     await expectDescriptors(before);
   });

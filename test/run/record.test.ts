@@ -58,7 +58,8 @@ describe('record', () => {
 describe('diagnostics_channel', () => {
   it('tells of every launch and exit, and no value', async () => {
     const heard: Array<[name: string | symbol, message: unknown]> = [];
-    const listen = (message: unknown, name: string | symbol): void => void heard.push([name, message]);
+    const listen = (message: unknown, name: string | symbol): void =>
+      void heard.push([name, message]);
     subscribe('sallyport:launch', listen);
     subscribe('sallyport:exit', listen);
     try {
