@@ -50,7 +50,7 @@ export type {
   RunError,
   RunReport,
 } from './run/report.js';
-export type { Holder } from './run/holders.js';
+export type { PipeHolder } from './run/holders.js';
 export type { StalledProcess, StallEvidence } from './run/stall.js';
 export { sealDescriptors, type SealedDescriptor, type SealOptions } from './sockets/seal.js';
 export {

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 
 import { Hasher } from './hash.js';
-import type { Holder } from './holders.js';
+import type { PipeHolder } from './holders.js';
 import { Keeper } from './keeper.js';
 import type { ChannelWish } from './output-options.js';
 import { pollOnce } from './patience.js';
@@ -33,7 +33,7 @@ export class Channel {
   readonly #keeper: Keeper;
   readonly #hasher = new Hasher();
   #end: ChannelReport['end'] | undefined;
-  #heldBy: readonly Holder[] = [];
+  #heldBy: readonly PipeHolder[] = [];
   #waiting = 0;
   #resumed: Promise<void> | undefined;
   #exceeded = false;
@@ -102,7 +102,7 @@ export class Channel {
   }
 
   /** Reads no further. `held`: others have the pipe open; `cut`: for another reason. */
-  stop(end: 'held' | 'cut', heldBy: readonly Holder[] = []): void {
+  stop(end: 'held' | 'cut', heldBy: readonly PipeHolder[] = []): void {
     if (!this.isOpen) return;
     this.#heldBy = heldBy;
     this.#close(end);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 import { isNumber, listPids, readExecutable } from './processes.js';
 
-export interface Holder {
+export interface PipeHolder {
   readonly pid: number;
   /** Null where it could not be read. */
   readonly executable: string | null;
@@ -12,7 +12,7 @@ export interface Holder {
 
 export interface HolderScan {
   /** By inode. */
-  readonly holders: ReadonlyMap<bigint, readonly Holder[]>;
+  readonly holders: ReadonlyMap<bigint, readonly PipeHolder[]>;
   /** How many processes could not be looked into: another user's, or one that is hidden. */
   readonly unreadable: number;
 }
@@ -20,7 +20,7 @@ export interface HolderScan {
 /** Only those that can write: the other end is what keeps a pipe from ending. */
 export function findHolders(inodes: readonly bigint[]): HolderScan {
   const byTarget = new Map(inodes.map((inode) => [`pipe:[${inode}]`, inode]));
-  const holders = new Map<bigint, Holder[]>();
+  const holders = new Map<bigint, PipeHolder[]>();
   let unreadable = 0;
   for (const pid of listPids()) {
     if (pid === process.pid) continue;

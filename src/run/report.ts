@@ -6,7 +6,7 @@ import type { DescriptorPlan } from '../plan/descriptors.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import type { ContainmentMethod, Method, SentSignal, Survivor, TreeEnd } from './containment.js';
 import type { Ending, EndingKind } from './ending.js';
-import type { Holder } from './holders.js';
+import type { PipeHolder } from './holders.js';
 import type { StallEvidence } from './stall.js';
 
 export interface Admission {
@@ -72,7 +72,7 @@ export interface ChannelReport {
   readonly sha256: string;
   readonly end: 'eof' | 'truncated' | 'cut' | 'held';
   /** With `held`: who has the pipe open. */
-  readonly heldBy: readonly Holder[];
+  readonly heldBy: readonly PipeHolder[];
   /** Why `to` did not get everything, or null. */
   readonly deliveryError: string | null;
 }
