@@ -23,7 +23,7 @@ size_t UsualLanes() { return std::clamp(std::thread::hardware_concurrency(), 2u,
 constexpr size_t kMostLanes = 32;
 
 // An exec takes well under a millisecond. A lane that takes this long is waiting for a mount.
-constexpr std::chrono::milliseconds kStuckAfter(20);
+constexpr std::chrono::milliseconds kStuckAfter(100);
 
 constexpr size_t kLongestQueue = 16384;
 
