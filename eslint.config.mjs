@@ -50,7 +50,14 @@ function boundaries(room, allowed) {
 
 export default tseslint.config(
   {
-    ignores: ['dist/', 'build/', 'build-cmake/', 'reports/', '**/node_modules/', 'test/fixtures/build/'],
+    ignores: [
+      'dist/',
+      'build/',
+      'build-cmake/',
+      'reports/',
+      '**/node_modules/',
+      'test/fixtures/build/',
+    ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,

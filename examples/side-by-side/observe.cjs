@@ -33,9 +33,7 @@ function describeTarget(target) {
 function scanDescriptors(pid) {
   const numbers = readdirSync(`/proc/${pid}/fd`).map(Number);
   numbers.sort((a, b) => a - b);
-  return new Map(
-    numbers.map((fd) => [fd, describeTarget(readlinkSync(`/proc/${pid}/fd/${fd}`))]),
-  );
+  return new Map(numbers.map((fd) => [fd, describeTarget(readlinkSync(`/proc/${pid}/fd/${fd}`))]));
 }
 
 /** Names only: values have no business in a report. */

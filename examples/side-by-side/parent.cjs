@@ -154,10 +154,7 @@ async function main() {
   }));
   print(
     renderSideBySide({
-      headings: [
-        `by node:child_process, pid ${theirs.pid}`,
-        `by sallyport, pid ${ours.pid}`,
-      ],
+      headings: [`by node:child_process, pid ${theirs.pid}`, `by sallyport, pid ${ours.pid}`],
       sections: compareChildren(left, right),
       width,
       painter,

@@ -33,9 +33,7 @@ function renderSideBySide({ headings, sections, width, painter }) {
   for (const section of sections) {
     lines.push('', painter.bold(`  ${section.title}`));
     for (const row of section.rows) {
-      lines.push(
-        line(row.label, cell(row.left, row.leftLeaks), cell(row.right, row.rightLeaks)),
-      );
+      lines.push(line(row.label, cell(row.left, row.leftLeaks), cell(row.right, row.rightLeaks)));
     }
   }
   return lines.join('\n');

@@ -12,8 +12,8 @@
 
 namespace sallyport {
 
-// Told on the reactor's thread. Must not block for long and must not throw. Who launches no init need
-// not listen.
+// Told on the reactor's thread. Must not block for long and must not throw. Who launches no init
+// need not listen.
 class InitListener {
  public:
   virtual ~InitListener() = default;

@@ -2,7 +2,13 @@
 import { closeSync, openSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { auditProcess, describePlan, spawn, type Child, type ProcessAudit } from '../../src/index.js';
+import {
+  auditProcess,
+  describePlan,
+  spawn,
+  type Child,
+  type ProcessAudit,
+} from '../../src/index.js';
 import { thrown } from '../support/errors.js';
 
 const children: Child[] = [];
@@ -26,7 +32,10 @@ describe('against the plan by which it was started', () => {
       JSON.parse(JSON.stringify(child.plan)) as typeof child.plan,
       describePlan(child.plan),
     ]) {
-      expect(auditProcess(child.pid, { against: plan })).toMatchObject({ verdict: 'clean', leaks: [] });
+      expect(auditProcess(child.pid, { against: plan })).toMatchObject({
+        verdict: 'clean',
+        leaks: [],
+      });
     }
   });
 
@@ -61,7 +70,9 @@ describe('against expectations', () => {
     // What may be open need not be.
     expect(audit([0, 1, 2, 3]).verdict).toBe('clean');
     expect(numbers(audit([0, 2]))).toEqual([1]);
-    expect(numbers(audit([0, 1, { fd: 2, expect: { kind: 'file', access: 'write' } }]))).toEqual([2]);
+    expect(numbers(audit([0, 1, { fd: 2, expect: { kind: 'file', access: 'write' } }]))).toEqual([
+      2,
+    ]);
     const device = { kind: 'char-device', access: 'both', path: '/dev/null' };
     expect(audit([0, 1, { fd: 2, expect: device }]).verdict).toBe('clean');
   });

@@ -60,13 +60,17 @@ describe('toHaveOnlyEnvironment', () => {
   it('what cannot be read fails both ways', () => {
     const nobody = 2 ** 22;
     expect(failureOf(() => expect(nobody).toHaveOnlyEnvironment([]))).toContain('cannot be told');
-    expect(failureOf(() => expect(nobody).not.toHaveOnlyEnvironment([]))).toContain('cannot be told');
+    expect(failureOf(() => expect(nobody).not.toHaveOnlyEnvironment([]))).toContain(
+      'cannot be told',
+    );
   });
 });
 
 describe('sallyport/vitest', () => {
   it('is required with the same matchers', () => {
-    const required = createRequire(import.meta.url)(root + '/dist/vitest.js') as { matchers: object };
+    const required = createRequire(import.meta.url)(root + '/dist/vitest.js') as {
+      matchers: object;
+    };
     expect(Object.keys(required.matchers)).toEqual(Object.keys(matchers));
   });
 

@@ -30,7 +30,10 @@ describe('in another network namespace', () => {
     const { it } = needs();
 
     it('sockets have the addresses that ss has there', () => {
-      const rows = execFileSync('nsenter', [...enter.slice(1), 'ss', '-Htane'], { encoding: 'utf8', maxBuffer: 2 ** 28 }).split('\n');
+      const rows = execFileSync('nsenter', [...enter.slice(1), 'ss', '-Htane'], {
+        encoding: 'utf8',
+        maxBuffer: 2 ** 28,
+      }).split('\n');
       expect(rows.length).toBeGreaterThan(100_000);
       const table = new Map<string, string>();
       for (const row of rows) {
@@ -41,10 +44,13 @@ describe('in another network namespace', () => {
       const before = process.memoryUsage.rss();
       const audit = auditProcess(crowds[0]?.pid ?? 0, { otherEnds: false });
       const grown = (process.memoryUsage.rss() - before) / MEBIBYTE;
-      const connected = audit.descriptors.filter(({ socket }) => socket?.state === 'ESTABLISHED' && socket.type === 1 && socket.family === 2);
+      const connected = audit.descriptors.filter(
+        ({ socket }) => socket?.state === 'ESTABLISHED' && socket.type === 1 && socket.family === 2,
+      );
       expect(connected).toHaveLength(PAIRS);
       const different = connected.filter(
-        ({ inode, socket }) => table.get(inode) !== `ESTAB ${socket?.local ?? ''} ${socket?.remote ?? ''}`,
+        ({ inode, socket }) =>
+          table.get(inode) !== `ESTAB ${socket?.local ?? ''} ${socket?.remote ?? ''}`,
       );
       expect(different.slice(0, 3)).toEqual([]);
       // What the table has beside this process's own costs nothing: 100 000 rows would be some 60.
@@ -71,69 +77,86 @@ describe('in another network namespace', () => {
       expect(explained.causes).toContainEqual(
         expect.objectContaining({ kind: 'other-namespace', blocks: 'never' }),
       );
-      const holders = findHolders({ port }).holders.filter(({ record }) => record.kind === 'listener');
+      const holders = findHolders({ port }).holders.filter(
+        ({ record }) => record.kind === 'listener',
+      );
       expect(holders.map(({ pid }) => pid)).toContain(crowds[0]?.pid);
     });
   });
 });
 
-needs('unshare', 'another uid').it('whoever may not enter a namespace reads what /proc has of it', async () => {
-  const seen = await inNode(
-    async ({ sallyport, fixture, scratch, require }) => {
-      const { spawn } = require('node:child_process') as typeof import('node:child_process');
-      const events = require('node:events') as typeof import('node:events');
-      const crowd = spawn(
-        'unshare',
-        ['--user', '--map-root-user', '--net', fixture('crowd'), '--lo', '--kinds', scratch],
-        { stdio: ['pipe', 'pipe', 'inherit'] },
-      );
-      await events.once(crowd.stdout, 'data');
-      const { unreadable, descriptors } = sallyport.auditProcess(crowd.pid ?? 0);
-      crowd.stdin.end();
-      const tcp = descriptors.filter(({ socket }) => socket?.family === 2 && socket.type === 1);
-      const unix = descriptors.filter(({ kind, socket }) => kind === 'listener' && socket?.family === 1);
-      return {
-        uid: process.getuid?.(),
-        unreadable,
-        tcp: tcp.map(({ kind, socket }) => [kind, socket?.state, socket?.sendQueue]),
-        local: tcp[0]?.socket?.local,
-        unix: unix.length,
-      };
-    },
-    null,
-    { unprivileged: true },
-  );
-  expect(seen.uid).not.toBe(0);
-  expect(seen.unreadable).toBeUndefined();
-  expect(seen.local).toMatch(/^127\.0\.0\.1:\d+$/);
-  // /proc/net/tcp does not tell a backlog.
-  expect(seen.tcp).toEqual([
-    ['listener', 'LISTEN', null],
-    ['socket', 'CLOSE', null],
-  ]);
-  expect(seen.unix).toBe(2);
-});
+needs('unshare', 'another uid').it(
+  'whoever may not enter a namespace reads what /proc has of it',
+  async () => {
+    const seen = await inNode(
+      async ({ sallyport, fixture, scratch, require }) => {
+        const { spawn } = require('node:child_process') as typeof import('node:child_process');
+        const events = require('node:events') as typeof import('node:events');
+        const crowd = spawn(
+          'unshare',
+          ['--user', '--map-root-user', '--net', fixture('crowd'), '--lo', '--kinds', scratch],
+          { stdio: ['pipe', 'pipe', 'inherit'] },
+        );
+        await events.once(crowd.stdout, 'data');
+        const { unreadable, descriptors } = sallyport.auditProcess(crowd.pid ?? 0);
+        crowd.stdin.end();
+        const tcp = descriptors.filter(({ socket }) => socket?.family === 2 && socket.type === 1);
+        const unix = descriptors.filter(
+          ({ kind, socket }) => kind === 'listener' && socket?.family === 1,
+        );
+        return {
+          uid: process.getuid?.(),
+          unreadable,
+          tcp: tcp.map(({ kind, socket }) => [kind, socket?.state, socket?.sendQueue]),
+          local: tcp[0]?.socket?.local,
+          unix: unix.length,
+        };
+      },
+      null,
+      { unprivileged: true },
+    );
+    expect(seen.uid).not.toBe(0);
+    expect(seen.unreadable).toBeUndefined();
+    expect(seen.local).toMatch(/^127\.0\.0\.1:\d+$/);
+    // /proc/net/tcp does not tell a backlog.
+    expect(seen.tcp).toEqual([
+      ['listener', 'LISTEN', null],
+      ['socket', 'CLOSE', null],
+    ]);
+    expect(seen.unix).toBe(2);
+  },
+);
 
-needs('unshare', 'another uid').it('where /proc hides other users, what is hidden is not gone', async () => {
-  const seen = await inNode(
-    ({ sallyport, require, scratch }) => {
-      (require('node:fs') as typeof import('node:fs')).chmodSync(scratch, 0o777);
-      process.setgid?.(65534);
-      process.setuid?.(65534);
-      const { verdict, unreadable } = sallyport.auditProcess(1, { against: { descriptors: [] } });
-      let gone: string | undefined;
-      try {
-        sallyport.auditProcess(2 ** 22);
-      } catch (error) {
-        gone = (error as NodeJS.ErrnoException).code;
-      }
-      return { verdict, unreadable, gone };
-    },
-    null,
-    {
-      wrap: ['unshare', '--mount', 'sh', '-c', 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', 'sh'],
-    },
-  );
-  expect(seen).toMatchObject({ verdict: 'unknown', gone: 'ESRCH' });
-  expect(seen.unreadable).toContain('/proc/1 cannot be read');
-});
+needs('unshare', 'another uid').it(
+  'where /proc hides other users, what is hidden is not gone',
+  async () => {
+    const seen = await inNode(
+      ({ sallyport, require, scratch }) => {
+        (require('node:fs') as typeof import('node:fs')).chmodSync(scratch, 0o777);
+        process.setgid?.(65534);
+        process.setuid?.(65534);
+        const { verdict, unreadable } = sallyport.auditProcess(1, { against: { descriptors: [] } });
+        let gone: string | undefined;
+        try {
+          sallyport.auditProcess(2 ** 22);
+        } catch (error) {
+          gone = (error as NodeJS.ErrnoException).code;
+        }
+        return { verdict, unreadable, gone };
+      },
+      null,
+      {
+        wrap: [
+          'unshare',
+          '--mount',
+          'sh',
+          '-c',
+          'mount -t proc -o hidepid=2 proc /proc && exec "$@"',
+          'sh',
+        ],
+      },
+    );
+    expect(seen).toMatchObject({ verdict: 'unknown', gone: 'ESRCH' });
+    expect(seen.unreadable).toContain('/proc/1 cannot be read');
+  },
+);

@@ -32,7 +32,22 @@ needs('lsof', 'lsfd', 'ss').describe('a crowd of descriptors', () => {
     expect(count('socket')).toBeGreaterThanOrEqual(SOCKETS);
     expect(count('file')).toBeGreaterThanOrEqual(FILES);
     const kinds = new Set(audit.descriptors.map(({ kind }) => kind));
-    for (const kind of ['pipe', 'fifo', 'listener', 'epoll', 'memfd', 'eventfd', 'timerfd', 'signalfd', 'inotify', 'pidfd', 'directory', 'char-device', 'tty', 'namespace'] as const) {
+    for (const kind of [
+      'pipe',
+      'fifo',
+      'listener',
+      'epoll',
+      'memfd',
+      'eventfd',
+      'timerfd',
+      'signalfd',
+      'inotify',
+      'pidfd',
+      'directory',
+      'char-device',
+      'tty',
+      'namespace',
+    ] as const) {
       expect(kinds).toContain(kind);
     }
   });
@@ -61,7 +76,9 @@ needs('lsof', 'lsfd', 'ss').describe('a crowd of descriptors', () => {
 
   it('as lsfd has it: numbers, types, access, close-on-exec, inodes, deleted', () => {
     const rows = readLsfd(crowd.pid);
-    expect(rows.map(({ fd }) => fd).sort((a, b) => a - b)).toEqual(audit.descriptors.map(({ fd }) => fd));
+    expect(rows.map(({ fd }) => fd).sort((a, b) => a - b)).toEqual(
+      audit.descriptors.map(({ fd }) => fd),
+    );
     const differences = rows.flatMap((row): unknown[] => {
       const record = byFd.get(row.fd);
       if (record === undefined) return [row];
@@ -129,7 +146,10 @@ const LSOF_TYPES: Partial<Record<DescriptorRecord['kind'], string>> = {
 };
 
 /** Null: lsof has no comparable field for this kind. */
-function asLsof(record: DescriptorRecord, row: { type: string; name: string }): Record<string, unknown> {
+function asLsof(
+  record: DescriptorRecord,
+  row: { type: string; name: string },
+): Record<string, unknown> {
   const { kind, access, flags, closeOnExec, socket, target, inode } = record;
   const isIp = socket?.family === 2 || socket?.family === 10;
   return {
@@ -186,6 +206,9 @@ function asLsfdType({ kind, target }: DescriptorRecord): string {
 }
 
 function asSsState({ state, type }: { state: string; type: number }): string {
-  const names: Record<string, string> = { ESTABLISHED: 'ESTAB', CLOSE: type === 2 ? 'UNCONN' : 'CLOSE' };
+  const names: Record<string, string> = {
+    ESTABLISHED: 'ESTAB',
+    CLOSE: type === 2 ? 'UNCONN' : 'CLOSE',
+  };
   return names[state] ?? state;
 }

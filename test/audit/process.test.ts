@@ -49,7 +49,9 @@ describe('of a process with one descriptor of each kind', () => {
 
   it('locks, by the descriptor that has them', () => {
     expect(named('/flocked-').locks).toEqual([expect.stringMatching(/^FLOCK +ADVISORY +WRITE/)]);
-    expect(named('/locked-').locks).toEqual([expect.stringMatching(/^POSIX +ADVISORY +WRITE .* 10 14$/)]);
+    expect(named('/locked-').locks).toEqual([
+      expect.stringMatching(/^POSIX +ADVISORY +WRITE .* 10 14$/),
+    ]);
     expect(named('/file-0').locks).toEqual([]);
   });
 
@@ -140,7 +142,9 @@ describe('auditSelf', () => {
         return report.descriptors.map(({ fd }) => fd);
       };
       const leaky = () =>
-        sallyport.auditSelf().leaky.map(({ fd, kind, socket }) => ({ fd, kind, local: socket?.local }));
+        sallyport
+          .auditSelf()
+          .leaky.map(({ fd, kind, socket }) => ({ fd, kind, local: socket?.local }));
       const before = { leaky: leaky(), fds: fds() };
       sallyport.sealDescriptors({ kinds: 'all' });
       return { file, listener, before, after: { leaky: leaky(), fds: fds() } };
@@ -148,7 +152,11 @@ describe('auditSelf', () => {
     expect(seen.before.leaky).toEqual(
       expect.arrayContaining([
         { fd: seen.file, kind: 'file' },
-        { fd: seen.listener.fd, kind: 'listener', local: `127.0.0.1:${String(seen.listener.port)}` },
+        {
+          fd: seen.listener.fd,
+          kind: 'listener',
+          local: `127.0.0.1:${String(seen.listener.port)}`,
+        },
       ]),
     );
     expect(seen.before.fds).toEqual(expect.arrayContaining([30, 45]));
@@ -220,39 +228,44 @@ describe('what cannot be read', () => {
     expect(audit).toMatchObject({ state: 'Z', descriptors: [], verdict: 'clean' });
   });
 
-  needs('another uid').it('is unknown and never clean: another uid, setuid, execute only', async () => {
-    const seen = await inNode(
-      async ({ sallyport, processes, require, scratch }) => {
-        const fs = require('node:fs') as typeof import('node:fs');
-        const { spawn } = require('node:child_process') as typeof import('node:child_process');
-        const copy = `${scratch}/sleep`;
-        fs.copyFileSync('/bin/sleep', copy);
-        fs.chmodSync(copy, 0o111);
-        const hidden = spawn(copy, ['60'], { stdio: 'ignore' });
-        const own = spawn('sleep', ['60'], { stdio: 'ignore' });
-        await processes.waitFor('both', () =>
-          [hidden, own].every(({ pid }) => sallyport.auditProcess(pid ?? 0).command === 'sleep'),
-        );
-        const against = { descriptors: [0, 1, 2, ...Array(600).keys()] };
-        const look = (pid: number | undefined) => {
-          const { verdict, unreadable, descriptors } = sallyport.auditProcess(pid ?? 0, { against });
-          return { verdict, unreadable, count: descriptors.length };
-        };
-        const result = { root: look(1), hidden: look(hidden.pid), own: look(own.pid) };
-        hidden.kill();
-        own.kill();
-        return result;
-      },
-      null,
-      { unprivileged: true },
-    );
-    for (const audit of [seen.root, seen.hidden]) {
-      expect(audit).toMatchObject({ verdict: 'unknown', count: 0 });
-      expect(audit.unreadable).toContain('EACCES');
-    }
-    expect(seen.own).toMatchObject({ verdict: 'clean' });
-    expect(seen.own.unreadable).toBeUndefined();
-  });
+  needs('another uid').it(
+    'is unknown and never clean: another uid, setuid, execute only',
+    async () => {
+      const seen = await inNode(
+        async ({ sallyport, processes, require, scratch }) => {
+          const fs = require('node:fs') as typeof import('node:fs');
+          const { spawn } = require('node:child_process') as typeof import('node:child_process');
+          const copy = `${scratch}/sleep`;
+          fs.copyFileSync('/bin/sleep', copy);
+          fs.chmodSync(copy, 0o111);
+          const hidden = spawn(copy, ['60'], { stdio: 'ignore' });
+          const own = spawn('sleep', ['60'], { stdio: 'ignore' });
+          await processes.waitFor('both', () =>
+            [hidden, own].every(({ pid }) => sallyport.auditProcess(pid ?? 0).command === 'sleep'),
+          );
+          const against = { descriptors: [0, 1, 2, ...Array(600).keys()] };
+          const look = (pid: number | undefined) => {
+            const { verdict, unreadable, descriptors } = sallyport.auditProcess(pid ?? 0, {
+              against,
+            });
+            return { verdict, unreadable, count: descriptors.length };
+          };
+          const result = { root: look(1), hidden: look(hidden.pid), own: look(own.pid) };
+          hidden.kill();
+          own.kill();
+          return result;
+        },
+        null,
+        { unprivileged: true },
+      );
+      for (const audit of [seen.root, seen.hidden]) {
+        expect(audit).toMatchObject({ verdict: 'unknown', count: 0 });
+        expect(audit.unreadable).toContain('EACCES');
+      }
+      expect(seen.own).toMatchObject({ verdict: 'clean' });
+      expect(seen.own.unreadable).toBeUndefined();
+    },
+  );
 });
 
 describe('a process that does not keep still', () => {
@@ -293,14 +306,21 @@ describe('a process that does not keep still', () => {
             otherEnds: false,
           });
           outcomes.add(unreadable ?? (state === 'Z' ? 'zombie' : 'read'));
-          if (unreadable === undefined && state !== 'Z') expect(descriptors.length).toBeGreaterThan(0);
+          if (unreadable === undefined && state !== 'Z')
+            expect(descriptors.length).toBeGreaterThan(0);
         } catch (error) {
           outcomes.add((error as NodeJS.ErrnoException).code ?? 'unknown');
         }
       }
       await ended;
     }
-    const allowed = ['read', 'zombie', 'ESRCH', 'it ended while it was read', 'it executed other programs, time and again, while it was read'];
+    const allowed = [
+      'read',
+      'zombie',
+      'ESRCH',
+      'it ended while it was read',
+      'it executed other programs, time and again, while it was read',
+    ];
     for (const outcome of outcomes) expect(allowed).toContain(outcome);
   });
 

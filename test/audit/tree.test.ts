@@ -5,14 +5,26 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { auditAll, auditTree, findHolders, watchProcess, type DescriptorChange } from '../../src/index.js';
+import {
+  auditAll,
+  auditTree,
+  findHolders,
+  watchProcess,
+  type DescriptorChange,
+} from '../../src/index.js';
 import { findTree } from '../../src/audit/tree.js';
 import { thrown } from '../support/errors.js';
 import { makeScratch } from '../support/fixtures.js';
 import { waitFor } from '../support/processes.js';
 
 describe('findTree', () => {
-  const facts = (pid: number, parentPid: number, sessionId = 1, groupId = pid, startTime = pid) => ({
+  const facts = (
+    pid: number,
+    parentPid: number,
+    sessionId = 1,
+    groupId = pid,
+    startTime = pid,
+  ) => ({
     pid,
     parentPid,
     sessionId,
@@ -47,7 +59,10 @@ describe('findTree', () => {
 describe('auditTree', () => {
   it('a shell, its child, and what was orphaned below it', async () => {
     const script = 'setsid sh -c "sleep 60 & echo; wait" & sleep 60';
-    const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+    const child = spawn('sh', ['-c', script], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
     try {
       const tree = await waitFor('the tree', () => {
         const audits = auditTree(child.pid ?? 0);
@@ -128,22 +143,34 @@ describe('findHolders', () => {
     server.close();
   });
 
-  it.each([[{}], [{ port: 1, fd: 1 }], [{ port: 0 }], [{ path: '' }], [{ inode: 'x' }], [{ fd: -1 }], [{ pid: 1 }]])(
-    'refuses %j',
-    (query) => {
-      expect(thrown(() => findHolders(query as never))).toBeInstanceOf(TypeError);
-    },
-  );
+  it.each([
+    [{}],
+    [{ port: 1, fd: 1 }],
+    [{ port: 0 }],
+    [{ path: '' }],
+    [{ inode: 'x' }],
+    [{ fd: -1 }],
+    [{ pid: 1 }],
+  ])('refuses %j', (query) => {
+    expect(thrown(() => findHolders(query as never))).toBeInstanceOf(TypeError);
+  });
 
   it('says what is not there', () => {
-    expect(thrown(() => findHolders({ path: '/no/such' }))).toMatchObject({ code: 'ENOENT', stage: 'audit' });
-    expect(thrown(() => findHolders({ fd: 19_999 }))).toMatchObject({ code: 'EBADF', stage: 'audit' });
+    expect(thrown(() => findHolders({ path: '/no/such' }))).toMatchObject({
+      code: 'ENOENT',
+      stage: 'audit',
+    });
+    expect(thrown(() => findHolders({ fd: 19_999 }))).toMatchObject({
+      code: 'EBADF',
+      stage: 'audit',
+    });
   });
 });
 
 describe('watchProcess', () => {
   it('tells what appears, changes and vanishes, until the process ends', async () => {
-    const script = 'read l; exec 7</etc/hosts; read l; exec 7</etc/passwd; read l; exec 7<&-; read l';
+    const script =
+      'read l; exec 7</etc/hosts; read l; exec 7</etc/passwd; read l; exec 7<&-; read l';
     const child = spawn('sh', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'] });
     const seen: Array<[string, number, string]> = [];
     const next = () => child.stdin.write('\n');

@@ -15,7 +15,9 @@ export async function withTerminal(
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { PATH: process.env['PATH'], TERM: 'xterm', ...env },
   });
-  const lines = String(await readAll(child.stdout)).trimEnd().split('\n');
+  const lines = String(await readAll(child.stdout))
+    .trimEnd()
+    .split('\n');
   const messages = lines.map((line) => JSON.parse(line) as { out?: string });
   return messages.map(({ out }) => out ?? '').join('');
 }

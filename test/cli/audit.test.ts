@@ -1,13 +1,6 @@
 // sallyport audit, leaks, listeners and holders: what they print, and how they end.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  openSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, closeSync, copyFileSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -42,11 +35,15 @@ describe('sallyport audit', () => {
     const { code, stdout, stderr } = await runCli(['audit', pid]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [head = '', titles = '', ...rows] = stdout.trimEnd().split('\n');
-    expect(head).toMatch(new RegExp(`^${pid} sleep: /\\S*/sleep \\(uid \\d+, parent ${process.pid}, `));
+    expect(head).toMatch(
+      new RegExp(`^${pid} sleep: /\\S*/sleep \\(uid \\d+, parent ${process.pid}, `),
+    );
     const column = titles.indexOf('WHAT');
     expect(column).toBeGreaterThan(20);
     for (const row of rows) expect(row.slice(column - 2, column)).toBe('  ');
-    expect(rows.find((row) => row.startsWith('3 '))).toMatch(/^3 +file +read +kept +own +\/etc\/hosts$/);
+    expect(rows.find((row) => row.startsWith('3 '))).toMatch(
+      /^3 +file +read +kept +own +\/etc\/hosts$/,
+    );
     // eslint-disable-next-line no-control-regex
     expect(stdout).not.toMatch(/\u001b/);
   });
@@ -165,9 +162,20 @@ describe('sallyport leaks', () => {
     expect(found.code).toBe(1);
     expect(found.stdout).toMatch(/^3! +file +read +kept/m);
     const clean = startSleep();
-    expect(await runCli(['leaks', clean])).toMatchObject({ code: 0, stdout: expect.stringContaining('clean') as string });
-    const json = JSON.parse((await runCli(['leaks', leaky, '--json'])).stdout) as Record<string, unknown>;
-    expect(json).toMatchObject({ version: 1, pid: Number(leaky), unreadable: null, leaks: [{ fd: 3 }] });
+    expect(await runCli(['leaks', clean])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('clean') as string,
+    });
+    const json = JSON.parse((await runCli(['leaks', leaky, '--json'])).stdout) as Record<
+      string,
+      unknown
+    >;
+    expect(json).toMatchObject({
+      version: 1,
+      pid: Number(leaky),
+      unreadable: null,
+      leaks: [{ fd: 3 }],
+    });
   });
 
   it('without a process is about whoever started it', async () => {
@@ -190,18 +198,28 @@ describe('sallyport listeners and holders', () => {
   it('name the holder of a port', async () => {
     const { code, stdout } = await runCli(['holders', String(port)]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(new RegExp(`^${pid} +sleep +\\d+ +3 +both +tcp 127.0.0.1:${port} LISTEN`, 'm'));
+    expect(stdout).toMatch(
+      new RegExp(`^${pid} +sleep +\\d+ +3 +both +tcp 127.0.0.1:${port} LISTEN`, 'm'),
+    );
   });
 
   it('explain, then release, and the port is free', async () => {
     const before = await runCli(['listeners', String(port)]);
     expect(before.code).toBe(1);
-    expect(before.stdout).toMatch(new RegExp(`^${port} +${pid} +sleep +\\d+ +3 +copy +127.0.0.1:${port}$`, 'm'));
+    expect(before.stdout).toMatch(
+      new RegExp(`^${port} +${pid} +sleep +\\d+ +3 +copy +127.0.0.1:${port}$`, 'm'),
+    );
     expect(before.stdout).toContain('holds a copy of the listener');
-    const json = JSON.parse((await runCli(['listeners', String(port), '--json'])).stdout) as Record<string, unknown>;
+    const json = JSON.parse((await runCli(['listeners', String(port), '--json'])).stdout) as Record<
+      string,
+      unknown
+    >;
     expect(json).toMatchObject({ version: 1, listeners: [{ port }], explanation: { free: false } });
     const released = await runCli(['listeners', String(port), '--release', '--yes']);
-    expect(released).toMatchObject({ code: 0, stdout: expect.stringContaining('lives on') as string });
+    expect(released).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('lives on') as string,
+    });
     expect((await runCli(['listeners', String(port)])).code).toBe(0);
     expect((await runCli(['listeners', String(port), '--release', '--yes'])).code).toBe(125);
   });
@@ -234,38 +252,42 @@ describe('--tree --html', () => {
     expect(html).toContain(`<a href="#process-${process.pid}">`);
   });
 
-  needs('chromium').it('is drawn by a browser, with leaks in their colour', async () => {
-    const directory = makeScratch();
-    const nasty = path.join(directory, '<img src=x onerror=alert(1)>');
-    writeFileSync(nasty, '');
-    const fd = storm.openInheritable(nasty, 30);
-    const [reading] = storm.makeInheritable('pipe', 40);
-    const child = spawn('sh', ['-c', 'sleep 60 & sleep 60; wait'], { stdio: 'ignore' });
-    children.push(child);
-    await waitFor('the tree', () => auditProcess(child.pid ?? 0).command === 'sh');
-    const page = path.join(directory, 'tree.html');
-    await runCli(['audit', String(process.pid), '--tree', '--html', page]);
-    expect(readFileSync(page, 'utf8')).not.toContain('<img');
-    const picture = path.join(directory, 'tree.png');
-    const { status, stderr } = spawnSync(
-      'chromium',
-      [
-        '--headless',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--hide-scrollbars',
-        '--window-size=1280,900',
-        `--user-data-dir=${directory}/profile`,
-        `--screenshot=${picture}`,
-        `file://${page}`,
-      ],
-      { encoding: 'utf8', timeout: 60_000 },
-    );
-    expect(status, stderr).toBe(0);
-    const colours = countColours(picture);
-    for (const number of [fd, reading ?? -1]) storm.closeFd(number);
-    // --leak and --dot of src/cli/tree-style.ts.
-    expect(colours.get('#c62828')).toBeGreaterThan(200);
-    expect(colours.get('#2f6fb5')).toBeGreaterThan(200);
-  }, 90_000);
+  needs('chromium').it(
+    'is drawn by a browser, with leaks in their colour',
+    async () => {
+      const directory = makeScratch();
+      const nasty = path.join(directory, '<img src=x onerror=alert(1)>');
+      writeFileSync(nasty, '');
+      const fd = storm.openInheritable(nasty, 30);
+      const [reading] = storm.makeInheritable('pipe', 40);
+      const child = spawn('sh', ['-c', 'sleep 60 & sleep 60; wait'], { stdio: 'ignore' });
+      children.push(child);
+      await waitFor('the tree', () => auditProcess(child.pid ?? 0).command === 'sh');
+      const page = path.join(directory, 'tree.html');
+      await runCli(['audit', String(process.pid), '--tree', '--html', page]);
+      expect(readFileSync(page, 'utf8')).not.toContain('<img');
+      const picture = path.join(directory, 'tree.png');
+      const { status, stderr } = spawnSync(
+        'chromium',
+        [
+          '--headless',
+          '--no-sandbox',
+          '--disable-gpu',
+          '--hide-scrollbars',
+          '--window-size=1280,900',
+          `--user-data-dir=${directory}/profile`,
+          `--screenshot=${picture}`,
+          `file://${page}`,
+        ],
+        { encoding: 'utf8', timeout: 60_000 },
+      );
+      expect(status, stderr).toBe(0);
+      const colours = countColours(picture);
+      for (const number of [fd, reading ?? -1]) storm.closeFd(number);
+      // --leak and --dot of src/cli/tree-style.ts.
+      expect(colours.get('#c62828')).toBeGreaterThan(200);
+      expect(colours.get('#2f6fb5')).toBeGreaterThan(200);
+    },
+    90_000,
+  );
 });

@@ -16,7 +16,9 @@ const rows = rowsOf('docs/options.md', 'run');
 function readFlags(command: string): string[] {
   const main = path.join(root, 'dist/cli/main.js');
   const { stdout } = spawnSync(process.execPath, [main, command, '--help'], { encoding: 'utf8' });
-  return [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+(?: <[^>]+>)?)/gm)].map(([, flag = '']) => flag);
+  return [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+(?: <[^>]+>)?)/gm)].map(
+    ([, flag = '']) => flag,
+  );
 }
 
 describe('docs/options.md', () => {
@@ -35,9 +37,12 @@ describe('docs/options.md', () => {
 });
 
 describe('docs/audit.md', () => {
-  it.each(['audit', 'leaks', 'listeners', 'holders'])('has the options of `sallyport %s`', (command) => {
-    const flags = readFlags(command).filter((flag) => flag !== '--help');
-    expect(flags.length).toBeGreaterThan(0);
-    expect(firstNames(rowsOf('docs/audit.md', command)).sort()).toEqual(flags.sort());
-  });
+  it.each(['audit', 'leaks', 'listeners', 'holders'])(
+    'has the options of `sallyport %s`',
+    (command) => {
+      const flags = readFlags(command).filter((flag) => flag !== '--help');
+      expect(flags.length).toBeGreaterThan(0);
+      expect(firstNames(rowsOf('docs/audit.md', command)).sort()).toEqual(flags.sort());
+    },
+  );
 });

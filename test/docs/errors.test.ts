@@ -27,7 +27,10 @@ describe('docs/errors.md', () => {
   it('and the other documents name no code that is not there', () => {
     for (const { file, text } of readDocuments()) {
       const named = new Set(text.match(/ERR_SALLYPORT_[A-Z]\w*/g));
-      expect([...named].filter((code) => !codes.includes(code)), file).toEqual([]);
+      expect(
+        [...named].filter((code) => !codes.includes(code)),
+        file,
+      ).toEqual([]);
     }
   });
 
@@ -38,7 +41,9 @@ describe('docs/errors.md', () => {
     expect(named.filter((name) => !Object.hasOwn(constants.errno, name))).toEqual([]);
     // EISDIR comes from our own probe of a path and is given as EACCES; ESRCH makes kill() false.
     const internal = ['EISDIR', 'ESRCH'];
-    const source = ['plan', 'launch', 'sockets'].map((room) => readSources(`src/${room}`)).join('\n');
+    const source = ['plan', 'launch', 'sockets']
+      .map((room) => readSources(`src/${room}`))
+      .join('\n');
     const told = new Set(source.match(/\bE[A-Z0-9]{2,}\b/g));
     const missing = [...told].filter(
       (name) =>

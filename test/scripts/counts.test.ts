@@ -45,7 +45,7 @@ describe('countJunit', () => {
       <testcase name="after" status="run"/>
     </testsuite></testsuites>`;
 
-  it('counts test cases, not assertions, and not the suite\'s own number', () => {
+  it("counts test cases, not assertions, and not the suite's own number", () => {
     const counts = countJunit(report, 'program');
     expect(counts.passed).toBe(3);
     expect(counts.failed).toEqual(['program: broken']);

@@ -94,7 +94,9 @@ describe('receiveListeners', () => {
           process.env[name] = value.replace('{pid}', String(process.pid));
         }
         try {
-          const received = sallyport.receiveListeners(expect === undefined ? {} : { expect: expect as never });
+          const received = sallyport.receiveListeners(
+            expect === undefined ? {} : { expect: expect as never },
+          );
           return { received: received.length, left: process.env['LISTEN_FDS'] };
         } catch (error) {
           return { code: (error as NodeJS.ErrnoException).code, left: process.env['LISTEN_FDS'] };
@@ -148,7 +150,10 @@ describe('a listener for one chosen child', () => {
       const other = sallyport.spawn('sleep', ['60'], { stdio: 'null' });
       const plain = spawn('sleep', ['60'], { stdio: 'ignore' });
       try {
-        await processes.waitFor('exec', () => sallyport.auditProcess(plain.pid ?? 0).command === 'sleep');
+        await processes.waitFor(
+          'exec',
+          () => sallyport.auditProcess(plain.pid ?? 0).command === 'sleep',
+        );
         return {
           holders: sallyport.findHolders({ fd }).holders.map(({ pid, fd: at }) => ({ pid, at })),
           me: process.pid,

@@ -26,7 +26,9 @@ describe('closeListener', () => {
         const child = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', fd] });
         children.push(child);
         await processes.waitFor('a copy', () =>
-          sallyport.listListeners({ port }).listeners[0]?.holders.some(({ role }) => role === 'copy'),
+          sallyport
+            .listListeners({ port })
+            .listeners[0]?.holders.some(({ role }) => role === 'copy'),
         );
         await close(server);
         return { bound: await bind(port), errors };
@@ -54,13 +56,14 @@ describe('closeListener', () => {
       const program = 'import socket; s=socket.socket(fileno=3); s.setblocking(True); s.accept()';
       const child = sallyport.spawn('python3', ['-c', program], { pass: [{ fd, as: 3 }] });
       await processes.waitFor('accept', () =>
-        sallyport.listListeners({ port }).listeners[0]?.holders.some(
-          ({ pid, role }) => pid === child.pid && role === 'owner',
-        ),
+        sallyport
+          .listListeners({ port })
+          .listeners[0]?.holders.some(({ pid, role }) => pid === child.pid && role === 'owner'),
       );
       const refused = await sallyport.closeListener(server).then(
         () => 'closed',
-        (error: unknown) => `${(error as NodeJS.ErrnoException).code ?? ''} ${(error as Error).message}`,
+        (error: unknown) =>
+          `${(error as NodeJS.ErrnoException).code ?? ''} ${(error as Error).message}`,
       );
       const listening = server.listening;
       await sallyport.closeListener(server, { force: true });
@@ -80,7 +83,8 @@ describe('closeListener', () => {
         server.listen({ fd: 3 }, () => require(${JSON.stringify(root)}).closeListener(server).then(
           () => console.log('closed'), ({ code }) => { console.log(code); process.exit(); }));`;
       return String(
-        spawnSync(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit', fd] }).stdout,
+        spawnSync(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit', fd] })
+          .stdout,
       );
     }, null);
     expect(refused).toBe('ERR_SALLYPORT_LISTENER_SHARED\n');

@@ -84,7 +84,9 @@ describe('a listener whose server lives', () => {
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as { port: number };
       const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
-      const sleep = spawn('sh', ['-c', 'sleep 60 & echo; wait'], { stdio: ['ignore', 'pipe', 'ignore', fd] });
+      const sleep = spawn('sh', ['-c', 'sleep 60 & echo; wait'], {
+        stdio: ['ignore', 'pipe', 'ignore', fd],
+      });
       try {
         const holders = await processes.waitFor('both', () => {
           const found = sallyport.listListeners({ port }).listeners[0]?.holders;
@@ -121,39 +123,48 @@ describe('a listener whose server lives', () => {
   });
 
   it.each([
-    ['accept', 'import socket; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); s.accept()'],
-    ['poll', 'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); p=select.poll(); p.register(s); p.poll()'],
-    ['select', 'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); select.select([s],[],[])'],
-    ['epoll', 'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); p=select.epoll(); p.register(s); p.poll()'],
+    [
+      'accept',
+      'import socket; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); s.accept()',
+    ],
+    [
+      'poll',
+      'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); p=select.poll(); p.register(s); p.poll()',
+    ],
+    [
+      'select',
+      'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); select.select([s],[],[])',
+    ],
+    [
+      'epoll',
+      'import socket,select; s=socket.create_server(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); p=select.epoll(); p.register(s); p.poll()',
+    ],
   ])('is not released from a server in %s without force', async (way, program) => {
-    const seen = await inNode(
-      async ({ sallyport, processes, require }, program) => {
-        const { spawn } = require('node:child_process') as typeof import('node:child_process');
-        const events = require('node:events') as typeof import('node:events');
-        const server = spawn('python3', ['-c', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const seen = await inNode(async ({ sallyport, processes, require }, program) => {
+      const { spawn } = require('node:child_process') as typeof import('node:child_process');
+      const events = require('node:events') as typeof import('node:events');
+      const server = spawn('python3', ['-c', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+      try {
+        const [line] = (await events.once(server.stdout, 'data')) as [Buffer];
+        const port = Number(String(line));
+        const evidence = await processes.waitFor('the server', () => {
+          const holder = sallyport.listListeners({ port }).listeners[0]?.holders[0];
+          return holder?.role === 'owner' && holder.evidence;
+        });
+        let code: string | undefined;
         try {
-          const [line] = (await events.once(server.stdout, 'data')) as [Buffer];
-          const port = Number(String(line));
-          const evidence = await processes.waitFor('the server', () => {
-            const holder = sallyport.listListeners({ port }).listeners[0]?.holders[0];
-            return holder?.role === 'owner' && holder.evidence;
-          });
-          let code: string | undefined;
-          try {
-            sallyport.releaseListener({ port });
-          } catch (error) {
-            code = (error as NodeJS.ErrnoException).code;
-          }
-          const listens = sallyport.listListeners({ port }).listeners.length;
-          const released = sallyport.releaseListener({ port, force: true }).length;
-          const left = sallyport.listListeners({ port }).listeners.length;
-          return { evidence, code, listens, released, left };
-        } finally {
-          server.kill();
+          sallyport.releaseListener({ port });
+        } catch (error) {
+          code = (error as NodeJS.ErrnoException).code;
         }
-      },
-      program,
-    );
+        const listens = sallyport.listListeners({ port }).listeners.length;
+        const released = sallyport.releaseListener({ port, force: true }).length;
+        const left = sallyport.listListeners({ port }).listeners.length;
+        return { evidence, code, listens, released, left };
+      } finally {
+        server.kill();
+      }
+    }, program);
     expect(seen).toMatchObject({
       evidence: expect.stringContaining(way) as string,
       code: 'ERR_SALLYPORT_LISTENER_IN_USE',
@@ -219,18 +230,24 @@ describe('what cannot be released', () => {
     expect(seen.udp).toMatch(/^ERR_SALLYPORT_NOT_RELEASABLE .*UDP/);
     expect(seen.unix).toMatch(/^ERR_SALLYPORT_NOT_RELEASABLE .*Unix/);
     expect(seen.gone).toMatch(/^ERR_SALLYPORT_NOT_RELEASABLE .*no TCP socket listens/);
-    expect(seen.explained.causes.map(({ kind, blocks }) => [kind, blocks])).toEqual([['udp', 'never']]);
+    expect(seen.explained.causes.map(({ kind, blocks }) => [kind, blocks])).toEqual([
+      ['udp', 'never'],
+    ]);
     expect(seen.explained.free).toBe(true);
   });
 
-  it.each([[{}], [{ port: 0 }], [{ port: '80' }], [{ pid: 1 }], [{ port: 80, pid: 1 }], [{ prt: 80 }]])(
-    'refuses %j',
-    (query) => {
-      const error = thrown(() => releaseListener(query as never));
-      expect(error.code).toMatch(/^ERR_SALLYPORT_(INVALID_ARGUMENT|UNKNOWN_OPTION)$/);
-      expect(error).toBeInstanceOf(TypeError);
-    },
-  );
+  it.each([
+    [{}],
+    [{ port: 0 }],
+    [{ port: '80' }],
+    [{ pid: 1 }],
+    [{ port: 80, pid: 1 }],
+    [{ prt: 80 }],
+  ])('refuses %j', (query) => {
+    const error = thrown(() => releaseListener(query as never));
+    expect(error.code).toMatch(/^ERR_SALLYPORT_(INVALID_ARGUMENT|UNKNOWN_OPTION)$/);
+    expect(error).toBeInstanceOf(TypeError);
+  });
 
   it('explainPort and listListeners refuse what is no port', () => {
     for (const port of [0, 65536, 1.5, '80', null]) {
@@ -261,7 +278,10 @@ describe('explainPort', () => {
       const { port: busy } = held.address() as { port: number };
       const one = net.connect(busy, '127.0.0.1');
       await events.once(one, 'connect');
-      const [other] = await Promise.all([events.once(held, 'connection'), events.once(net.connect(busy, '127.0.0.1'), 'connect')]);
+      const [other] = await Promise.all([
+        events.once(held, 'connection'),
+        events.once(net.connect(busy, '127.0.0.1'), 'connect'),
+      ]);
       held.close();
       const connected = sallyport.explainPort(busy);
       one.destroy();

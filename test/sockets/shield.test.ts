@@ -68,7 +68,11 @@ needs('another uid').describe('three attacks of a child on its parent, both of u
       'private text',
       `port ${String(seen.port)}`,
     ]);
-    expect(seen.after).toEqual(['Permission denied', 'Permission denied', 'Operation not permitted']);
+    expect(seen.after).toEqual([
+      'Permission denied',
+      'Permission denied',
+      'Operation not permitted',
+    ]);
     // Looking at ourselves still works.
     expect(seen.own.unreadable).toBeUndefined();
     expect(seen.own.count).toBeGreaterThan(5);

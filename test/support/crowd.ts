@@ -12,7 +12,10 @@ export interface Crowd {
 }
 
 /** Resolves once all is open. */
-export async function startCrowd(args: readonly string[], wrap: readonly string[] = []): Promise<Crowd> {
+export async function startCrowd(
+  args: readonly string[],
+  wrap: readonly string[] = [],
+): Promise<Crowd> {
   const directory = makeScratch();
   const words = [...wrap, fixture('crowd'), ...args, directory];
   const [command = '', ...rest] = words;

@@ -25,10 +25,29 @@ export interface LsofRow {
 /** By its field output, lsof(8) -F. */
 export function readLsof(pid: number): LsofRow[] {
   const rows: LsofRow[] = [];
-  for (const line of run('lsof', '-n', '-P', '+fg', '-w', '-p', String(pid), '-F', 'fatGiPnT').split('\n')) {
+  for (const line of run(
+    'lsof',
+    '-n',
+    '-P',
+    '+fg',
+    '-w',
+    '-p',
+    String(pid),
+    '-F',
+    'fatGiPnT',
+  ).split('\n')) {
     const [field, value] = [line[0], line.slice(1)];
     if (field === 'f') {
-      rows.push({ fd: readNumber(value, rows.at(-1)?.fd ?? -1), access: '', type: '', inode: '', protocol: '', name: '', state: '', flags: 0 });
+      rows.push({
+        fd: readNumber(value, rows.at(-1)?.fd ?? -1),
+        access: '',
+        type: '',
+        inode: '',
+        protocol: '',
+        name: '',
+        state: '',
+        flags: 0,
+      });
     }
     const row = rows.at(-1);
     if (row === undefined) continue;
@@ -65,7 +84,9 @@ export interface LsfdRow {
 export function readLsfd(pid: number): LsfdRow[] {
   const columns = 'FD,TYPE,MODE,INODE,NAME,FLAGS,DELETED';
   const text = run('lsfd', '--json', '-p', String(pid), '-o', columns);
-  const { lsfd } = JSON.parse(text) as { lsfd: Array<Record<string, string | number | boolean | null>> };
+  const { lsfd } = JSON.parse(text) as {
+    lsfd: Array<Record<string, string | number | boolean | null>>;
+  };
   return lsfd
     .filter(({ fd }) => fd !== null)
     .map((row) => ({

@@ -20,9 +20,10 @@ function decode(png: Buffer): { width: number; height: number; channels: number;
   if (depth !== 8 || (type !== 2 && type !== 6)) throw new Error('neither RGB nor RGBA of 8 bits');
   const channels = type === 6 ? 4 : 3;
   const parts: Buffer[] = [];
-  for (let at = 8; at < png.length; ) {
+  for (let at = 8; at < png.length;) {
     const length = png.readUInt32BE(at);
-    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(png.subarray(at + 8, at + 8 + length));
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT')
+      parts.push(png.subarray(at + 8, at + 8 + length));
     at += length + 12;
   }
   const data = unfilter(inflateSync(Buffer.concat(parts)), width * channels, height, channels);
