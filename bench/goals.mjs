@@ -130,9 +130,22 @@ const GOALS = [
     relation: AT_MOST,
     limit: 8,
   },
+  ...[
+    ['idle', 'an idle machine', 0.1],
+    ['crowd', 'with 10 000 connections', 0.33],
+  ].map(([name, where, limit]) => ({
+    what: `audit of every process, ${where}`,
+    section: `audit-${name}`,
+    key: 'p50',
+    unit: 'ms',
+    ours: 'bare',
+    peers: ['lsof'],
+    relation: AT_MOST,
+    limit,
+  })),
 ];
 
-const PEER_NAMES = { node: 'Node', bun: 'Bun', c: 'C' };
+const PEER_NAMES = { node: 'Node', bun: 'Bun', c: 'C', lsof: 'lsof' };
 
 function nameCall(id) {
   return id === 'direct' ? 'spawn() direct' : `${id}()`;

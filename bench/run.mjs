@@ -6,6 +6,7 @@ import { describeMachine } from './machine.mjs';
 import { listDrivers } from './registry.mjs';
 import { printGoals, printMachine, printMissing, printSection, writeResults } from './report.mjs';
 import { buildTargets } from './targets.mjs';
+import * as audit from './trials/audit.mjs';
 import * as calls from './trials/calls.mjs';
 import * as descriptors from './trials/descriptors.mjs';
 import * as heap from './trials/heap.mjs';
@@ -25,6 +26,7 @@ const TRIALS = {
   pipes,
   import: importTime,
   memory,
+  audit,
 };
 
 const { values: flags, positionals } = parseArgs({
