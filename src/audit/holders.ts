@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { invalid, systemError } from '../errors.js';
 import { isFailure, native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
+import { localPort, requirePort } from './port.js';
 import type { DescriptorRecord, Holding, ProcessAudit } from './record.js';
 import { scan, toAudit } from './scan.js';
 
@@ -75,23 +76,8 @@ function takeQuery(query: unknown): Match {
   return hasInode(inode, dev);
 }
 
-/** @throws {SallyportTypeError} */
-export function requirePort(port: unknown, option: string): number {
-  if (typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65536) return port;
-  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, 'must be a number from 1 to 65535');
-}
-
-/** Of an IP socket. A Unix socket whose path ends like a port has none. */
-export function hasLocalPort(port: number): Match {
+function hasLocalPort(port: number): Match {
   return ({ socket }) => socket !== undefined && localPort(socket) === port;
-}
-
-const AF_INET = 2;
-const AF_INET6 = 10;
-
-export function localPort({ family, local }: { family: number; local: string }): number | null {
-  if (family !== AF_INET && family !== AF_INET6) return null;
-  return Number(local.slice(local.lastIndexOf(':') + 1));
 }
 
 function isAtPath(path: unknown): Match {

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import type { Server } from 'node:net';
 
-import { scan } from '../audit/scan.js';
+import { scanListeners } from '../audit/scan.js';
 import { invalid, refused, systemError } from '../errors.js';
 import { isFailure, native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
@@ -63,7 +63,9 @@ function requireOurs(fd: number): void {
   if (wasReceived(object.inode)) {
     throw shared('it was handed to this process at its start (LISTEN_FDS)');
   }
-  const listener = findListeners(scan(), undefined).find(({ inode }) => inode === object.inode);
+  const listener = findListeners(scanListeners(0), undefined).find(
+    ({ inode }) => inode === object.inode,
+  );
   const own = listener?.holders.find(({ pid }) => pid === process.pid);
   if (own !== undefined && own.inheritedFrom !== null) {
     throw shared(

@@ -1,8 +1,8 @@
 // Says in words why a server could not bind to a TCP port now, and what to do about it.
 import { readFileSync } from 'node:fs';
 
-import { localPort, requirePort } from '../audit/holders.js';
-import { scan } from '../audit/scan.js';
+import { localPort, requirePort } from '../audit/port.js';
+import { scanListeners } from '../audit/scan.js';
 import type { Scanned, ScannedSocket } from '../audit/unpack.js';
 import { findListeners, findUnreadable, type Listener, type ListenerHolder } from './listeners.js';
 
@@ -49,7 +49,7 @@ export interface PortExplanation {
  */
 export function explainPort(port: number): PortExplanation {
   const number = requirePort(port, 'port');
-  const scanned = scan({ listeners: true, port: number });
+  const scanned = scanListeners(number);
   const listeners = findListeners(scanned, number);
   const causes = [
     ...listeners

@@ -1,7 +1,7 @@
 // Every listening socket, who has it, which of them accepts on it, and how the others came to it.
 import type { Holding } from '../audit/record.js';
-import { localPort, requirePort } from '../audit/holders.js';
-import { describeRefusal, scan, startedAt } from '../audit/scan.js';
+import { localPort, requirePort } from '../audit/port.js';
+import { describeRefusal, scanListeners, startedAt } from '../audit/scan.js';
 import type { Scanned, ScannedProcess, ScannedSocket } from '../audit/unpack.js';
 import { takeOwn } from '../own-properties.js';
 import { judge, type Role } from './serving.js';
@@ -63,7 +63,7 @@ export interface ListenerReport {
 export function listListeners(options?: ListenerOptions): ListenerReport {
   const { port } = takeOwn(options, 'options', ['port']);
   const number = port === undefined ? undefined : requirePort(port, 'port');
-  const scanned = scan({ listeners: true });
+  const scanned = scanListeners(number ?? 0);
   return { listeners: findListeners(scanned, number), unreadable: findUnreadable(scanned) };
 }
 

@@ -1,6 +1,6 @@
 // Frees the port of a listener that another process holds, and lets that process live.
-import { requirePort } from '../audit/holders.js';
-import { scan } from '../audit/scan.js';
+import { requirePort } from '../audit/port.js';
+import { scanListeners } from '../audit/scan.js';
 import { invalid, refused, systemError } from '../errors.js';
 import { isFailure, native, type NativeFailure } from '../native.js';
 import { takeOwn } from '../own-properties.js';
@@ -57,7 +57,7 @@ function requireAlone(port: unknown, pid: unknown, fd: unknown): number {
 }
 
 function findByPort(port: number): Listener[] {
-  const scanned = scan({ listeners: true, port });
+  const scanned = scanListeners(port);
   const here = findListeners(scanned, port).filter(({ isHere }) => isHere);
   if (here.length > 0) return here;
   const udp = scanned.sockets.some(
@@ -79,7 +79,7 @@ function findByDescriptor(pid: unknown, fd: unknown): Listener[] {
   }
   const holds = ({ holders }: Listener): boolean =>
     holders.some((holder) => holder.pid === pid && holder.fd === fd);
-  const listeners = findListeners(scan({ listeners: true }), undefined).filter(holds);
+  const listeners = findListeners(scanListeners(0), undefined).filter(holds);
   if (listeners.length > 0) {
     // The one that was named goes first: through it the listener is taken.
     return listeners.map((listener) => ({

@@ -1,6 +1,7 @@
 // Whether a process that holds a listener accepts on it, or only has a copy that it was given.
 import { describeErrno } from '../errors.js';
-import { localPort } from '../audit/holders.js';
+import { localPort } from '../audit/port.js';
+import { scan } from '../audit/scan.js';
 import type { ScannedProcess, ScannedSocket } from '../audit/unpack.js';
 import { native } from '../native.js';
 
@@ -43,12 +44,15 @@ export function judge(
 }
 
 /** A server that handles one connection at a time is in no accept(2) meanwhile. */
-function hasAccepted({ descriptors }: ScannedProcess, { facts }: ScannedSocket): boolean {
+function hasAccepted({ pid }: ScannedProcess, { facts }: ScannedSocket): boolean {
   const port = localPort(facts);
-  return descriptors.some(({ kind, socket }) => {
-    if (kind !== 'socket' || socket === undefined || socket.remote === '') return false;
-    if (socket.type !== facts.type) return false;
-    if (port !== null) return localPort(socket) === port && socket.network === facts.network;
-    return socket.family === facts.family && facts.local !== '' && socket.local === facts.local;
-  });
+  const descriptors = scan({ pids: [pid] }).processes[0]?.descriptors;
+  return (
+    descriptors?.some(({ kind, socket }) => {
+      if (kind !== 'socket' || socket === undefined || socket.remote === '') return false;
+      if (socket.type !== facts.type) return false;
+      if (port !== null) return localPort(socket) === port && socket.network === facts.network;
+      return socket.family === facts.family && facts.local !== '' && socket.local === facts.local;
+    }) === true
+  );
 }
