@@ -48,11 +48,12 @@ int ReadLinkAt(int directory, const char* name, std::string* target) {
   return 0;
 }
 
-int ListNumbers(int directory, std::vector<int>* numbers) {
+int ListNumbers(int directory, std::vector<int>* numbers, int* used) {
   // fdopendir takes the descriptor over, and the caller keeps using it.
   UniqueFd own(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!own.valid()) return errno;
   const int own_number = own.get();
+  if (used != nullptr) *used = own_number;
   const std::unique_ptr<DIR, CloseDirectory> stream(fdopendir(own_number));
   if (stream == nullptr) return errno;
   static_cast<void>(own.release());

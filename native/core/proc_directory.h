@@ -15,8 +15,9 @@ int ReadFileAt(int directory, const char* name, size_t limit, std::string* text)
 // 0, or the errno.
 int ReadLinkAt(int directory, const char* name, std::string* target);
 
-// The names that are numbers, in the directory's order. 0, or the errno.
-int ListNumbers(int directory, std::vector<int>* numbers);
+// The names that are numbers, in the directory's order. 0, or the errno. `used`: the number that
+// was open for it meanwhile, which the listing of our own descriptors has.
+int ListNumbers(int directory, std::vector<int>* numbers, int* used = nullptr);
 
 UniqueFd OpenDirectoryAt(int directory, const char* name);
 

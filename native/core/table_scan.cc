@@ -69,10 +69,11 @@ int TableScan::Read(int directory, pid_t thread, std::vector<ScannedDescriptor>*
   // Listing makes the kernel build what a later look-up finds: so the directory in which most names
   // are looked up is listed.
   const bool by_links = !only_->empty() || !details.valid();
-  int refused = ListNumbers(by_links ? links.get() : details.get(), &numbers);
+  int used = -1;
+  int refused = ListNumbers(by_links ? links.get() : details.get(), &numbers, &used);
   if (refused != 0 && !by_links) {
     numbers.clear();
-    refused = ListNumbers(links.get(), &numbers);
+    refused = ListNumbers(links.get(), &numbers, &used);
   }
   // A process that has ended meanwhile lists nothing; the caller looks whether it has.
   if (refused != 0) return refused;
@@ -80,6 +81,8 @@ int TableScan::Read(int directory, pid_t thread, std::vector<ScannedDescriptor>*
   if (!ours_.empty()) {
     ours_.push_back(links.get());
     ours_.push_back(details.get());
+    // Closed by now; but another part's look may get this number for a moment.
+    ours_.push_back(used);
   }
   // A thread that has its own table has none of ours in it.
   if (thread == 0) {

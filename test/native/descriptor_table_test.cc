@@ -138,7 +138,7 @@ TEST_CASE("sealed: what was open and unsealed, by kind, past every gap, and neve
   const Baseline before;
   {
     // Whatever this program was started with.
-    REQUIRE(SealDescriptors(SealKinds::kAll).ok());
+    REQUIRE(SealDescriptors({SealKinds::kAll, {}, false}).ok());
     const UniqueFd file = OpenFile();
     const UniqueFd high(fcntl(file.get(), F_DUPFD, 900));
     const UniqueFd sealed_before = OpenFile(O_CLOEXEC);
@@ -160,11 +160,12 @@ TEST_CASE("sealed: what was open and unsealed, by kind, past every gap, and neve
       }
       return fds;
     };
-    CHECK(numbers(SealDescriptors(SealKinds::kSockets)) ==
+    CHECK(numbers(SealDescriptors({SealKinds::kSockets, {}, false})) ==
           std::vector<int>{one.get(), other.get()});
     CHECK_FALSE(IsSealed(file.get()));
-    CHECK(numbers(SealDescriptors(SealKinds::kAll)) == std::vector<int>{file.get(), high.get()});
-    CHECK(numbers(SealDescriptors(SealKinds::kAll)).empty());
+    CHECK(numbers(SealDescriptors({SealKinds::kAll, {}, false})) ==
+          std::vector<int>{file.get(), high.get()});
+    CHECK(numbers(SealDescriptors({SealKinds::kAll, {}, false})).empty());
     for (int fd = 0; fd <= 2; ++fd) CHECK(IsSealed(fd) == standard[fd]);
   }
   CHECK(before.Difference() == "");
