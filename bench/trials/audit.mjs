@@ -74,7 +74,7 @@ async function measure(id, what, rounds) {
       { key: 'p50', title: 'p50', digits: 1, compare: true },
       { key: 'p10', title: 'p10', digits: 1, compare: true },
     ],
-    rows: entries.map(({ samples, look: _, missing, ...row }) =>
+    rows: entries.map(({ samples, missing, ...row }) =>
       missing
         ? { ...row, failure: missing }
         : { ...row, values: { p50: quantile(samples, 0.5), p10: quantile(samples, 0.1) } },

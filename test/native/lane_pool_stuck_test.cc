@@ -3,13 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/lane_pool.h"
@@ -180,29 +177,25 @@ TEST_CASE("with every lane hanging: the queue's bound, its order, and who is let
     CHECK(ThreadsNamed(kLane).size() == kMostLanes);
     Pool().CancelAll(leaving.get());
 
-    // Waits for a lane, since there may be no more.
-    std::atomic<bool> ran{false};
-    std::thread runner([&] {
-      const std::unique_ptr<LaunchJob> job = Job({"/bin/true"}, hanging);
-      if (Pool().Run(*job).ok()) ran = true;
-    });
-
-    // One lane comes free, so that all go through it, one after the other.
-    CHECK(Pool().Cancel(stuck[0]));
+    // Who waits for the outcome gets a lane beyond the bound; it then serves the queue, alone.
+    const std::unique_ptr<LaunchJob> waited_for = Job({"/bin/true"}, hanging);
+    CHECK(Pool().Run(*waited_for).ok());
     REQUIRE(queued->WaitForLaunches(1 + order.size()));
     std::vector<JobId> launched = Ids(queued->launches());
     launched.erase(launched.begin());  // the one that was taken back
     CHECK(launched == order);
-    runner.join();
-    CHECK(ran);
+    CHECK(ThreadsNamed(kLane).size() == kMostLanes + 1);
     CHECK(leaving->launches().empty());
+
+    CHECK(held.IsWaitedFor());
+    CHECK(hanging->launches().empty());
+    CHECK(Pool().Cancel(stuck[0]));
     REQUIRE(hanging->WaitForLaunches(1));
-    CHECK(hanging->launches().size() == 1);
     CHECK(hanging->launches()[0].refused == ECANCELED);
 
     held.LetGo();
     REQUIRE(hanging->WaitForLaunches(kMostLanes));
-    REQUIRE(hanging->WaitForExits(kMostLanes));  // without the first, with the one that waited
+    REQUIRE(hanging->WaitForExits(kMostLanes));  // without the first, with the one waited for
     REQUIRE(queued->WaitForExits(order.size()));
     for (const Recorder::Launch& launch : hanging->launches()) {
       CHECK(launch.refused == (launch.id == stuck[0] ? ECANCELED : 0));

@@ -2,12 +2,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { runPipeline } from '../../src/index.js';
-import { listDescriptors, waitFor } from '../support/processes.js';
+import { countBesidesSockets, waitFor } from '../support/processes.js';
 import { contained } from './support.js';
 
 /** Streams close a turn after they were told to. */
-async function expectDescriptors(before: readonly number[]): Promise<void> {
-  await waitFor('the streams to close', () => listDescriptors().length === before.length);
+async function expectDescriptors(before: number): Promise<void> {
+  await waitFor('the streams to close', () => countBesidesSockets() === before);
 }
 
 // Lanes, and what is loaded once.
@@ -15,7 +15,7 @@ beforeAll(() => runPipeline([['true'], ['true']], contained));
 
 describe('runPipeline', () => {
   it('leads from stage to stage, from input to output', async () => {
-    const before = listDescriptors();
+    const before = countBesidesSockets();
     const report = await runPipeline([['cat'], ['grep', ['9']], ['wc', ['-l']]], {
       ...contained,
       input: Array.from({ length: 100 }, (_, index) => `${index}\n`).join(''),
@@ -67,7 +67,7 @@ describe('runPipeline', () => {
   });
 
   it('a mistake in one stage rejects, once the others have been ended', async () => {
-    const before = listDescriptors();
+    const before = countBesidesSockets();
     const running = runPipeline(
       [
         ['sleep', ['60']],

@@ -28,6 +28,14 @@ function listDescriptors(pid = 'self', thread) {
   );
 }
 
+// How many are open, sockets apart: a lane that starts meanwhile has one, and stays.
+function countBesidesSockets(pid = 'self') {
+  return listDescriptors(pid).filter(
+    (fd) =>
+      !unlessGone(() => fs.readlinkSync(`/proc/${pid}/fd/${fd}`), 'socket:').startsWith('socket:'),
+  ).length;
+}
+
 // Over every thread: a thread may have a descriptor table of its own, which /proc/<pid>/fd of the
 // main thread does not show. Tables that are shared count once for each thread.
 function countDescriptors(pid = 'self') {
@@ -117,6 +125,7 @@ module.exports = {
   hasEnded,
   isGone,
   listChildren,
+  countBesidesSockets,
   listDescriptors,
   listMarked,
   listThreads,

@@ -17,6 +17,8 @@ export type Pid = number | 'self';
 /** Ascending, without the one that the look itself opened. */
 export function listDescriptors(pid?: Pid, thread?: number): number[];
 /** One count for each thread. */
+/** How many are open, sockets apart: a lane that starts meanwhile has one, and stays. */
+export function countBesidesSockets(pid?: Pid): number;
 export function countDescriptors(pid?: Pid): number[];
 export function countThreads(pid?: Pid): number;
 /** The name of each thread. */

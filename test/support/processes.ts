@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 const looks = createRequire(import.meta.url)('./processes.cjs') as typeof import('./processes.cjs');
 
 export const {
+  countBesidesSockets,
   countDescriptors,
   countThreads,
   hasEnded,
