@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/build-fixtures.ts'],
+    globalSetup: ['test/support/before-tests.ts'],
     pool: 'forks',
     // Tests that a collected object loses no child need global.gc().
     execArgv: ['--expose-gc'],

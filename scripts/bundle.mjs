@@ -14,6 +14,26 @@ const entries = {
   'cli/main': 'src/cli/main.ts',
 };
 
+/**
+ * Node's own modules that a plain launch does not need. Requiring them takes longer than reading this
+ * package, so that each is required when something of it is first used.
+ */
+const LATE = ['stream', 'timers/promises', 'url', 'worker_threads'];
+
+const loadLate = {
+  name: 'load-late',
+  renderChunk(code) {
+    return LATE.reduce((text, name) => {
+      const id = `node_${name.replace('/', '_')}`;
+      const early = `let ${id} = require("node:${name}");`;
+      if (!text.includes(early)) return text;
+      const late = `let ${id}$;\nconst ${id} = () => (${id}$ ??= require("node:${name}"));`;
+      const [before, after] = text.split(early);
+      return before + late + after.replaceAll(new RegExp(`\\b${id}\\.`, 'g'), `(${id}()).`);
+    }, code);
+  },
+};
+
 /** @returns the files written, relative to dist/ */
 export async function bundle() {
   const build = await rolldown({
@@ -21,6 +41,7 @@ export async function bundle() {
     input: entries,
     platform: 'node',
     external: [/^node:/, 'commander', 'node-gyp-build'],
+    plugins: [loadLate],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   });
   const { output } = await build.write({

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 
 import { auditProcess } from './audit/audit.js';
 import type { DescriptorRecord } from './audit/record.js';
+import { scanFacts } from './audit/scan.js';
 import { phraseObject } from './objects/object.js';
 
 /** A process id, or anything with one: a `Child`, Node's `ChildProcess`, a `ProcessAudit`. */
@@ -82,6 +83,8 @@ export function toHaveOnlyEnvironment(
 }
 
 function readNames(pid: number): string[] {
+  // Of a process in the midst of its exec the environment reads as empty: a scan waits for the end.
+  scanFacts({ pids: [pid] });
   return readFileSync(`/proc/${pid}/environ`, 'latin1')
     .split('\0')
     .filter((entry) => entry !== '')

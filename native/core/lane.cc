@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/descriptor_steps.h"
+#include "core/lane_scheduling.h"
 #include "core/spawn_in_table.h"
 #include "core/thread.h"
 
@@ -88,8 +89,11 @@ bool ReceiveCall(int control, LaneCall** call, std::vector<int>* received) {
   }
 }
 
-Result<pid_t> SpawnWith(const LaunchRequest& request, const std::vector<int>& received,
-                        LaneTable table) {
+Result<pid_t> SpawnWith(const LaneCall& call, const std::vector<int>& received, LaneTable table) {
+  const LaunchRequest& request = *call.request;
+  // The child may run wherever the lane may.
+  const int refused = call.moved ? AllowProcessors(call.allowed) : 0;
+  if (refused != 0) return SysError{"process", refused, ""};
   if (received.size() < request.descriptors.size()) return SysError{"descriptor", EMFILE, ""};
   std::vector<DescriptorMove> moves(request.descriptors);
   for (size_t i = 0; i < moves.size(); ++i) moves[i].source = received[i];
@@ -127,13 +131,14 @@ void RunLane(int shared_control, bool no_new_privileges) {
     hello.errno_value = errno;
     strncpy(hello.stage, "process", sizeof hello.stage - 1);
   }
+  AskForShortSlice();
   LaneSend(control, &hello, sizeof hello);
   if (hello.errno_value != 0) return;
 
   LaneCall* call = nullptr;
   std::vector<int> received;
   while (ReceiveCall(control, &call, &received)) {
-    Result<pid_t> outcome = SpawnWith(*call->request, received, hello.table);
+    Result<pid_t> outcome = SpawnWith(*call, received, hello.table);
     // Before the next call, and before anybody hears of this one.
     CloseAll(&received);
     Publish(control, call, std::move(outcome));
@@ -195,6 +200,7 @@ Result<bool> Lane::Send(LaneCall& call) {
   const std::vector<DescriptorMove>& moves = call.request->descriptors;
   // The socket orders the two threads, but not in the terms of C++.
   call.done.store(0, std::memory_order_release);
+  call.moved = call.elsewhere && WakeElsewhere(thread_id_, &call.allowed);
   size_t sent = 0;
   // Once the last message is sent the call may be over, and `moves` gone.
   for (bool last = false; !last;) {

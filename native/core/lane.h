@@ -1,6 +1,7 @@
 // A spawner lane: a thread with a descriptor table of its own, from which children are started.
 #pragma once
 
+#include <sched.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -19,6 +20,11 @@ namespace sallyport {
 struct LaneCall {
   const LaunchRequest* request = nullptr;
   bool announce = false;  // true: the lane also sends a byte, for the reactor to see
+  // true: the caller goes on meanwhile, so that the lane and the child are to run beside it.
+  bool elsewhere = false;
+
+  bool moved = false;  // whether the lane was; then `allowed` is what it goes back to
+  cpu_set_t allowed;
 
   std::optional<Result<pid_t>> outcome;  // valid once `done` is 1
   std::atomic<uint32_t> done{0};         // also a futex

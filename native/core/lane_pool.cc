@@ -109,7 +109,7 @@ Result<bool> LanePool::Submit(std::unique_ptr<LaunchJob> job) {
     }
   }
   if (worker != nullptr) {
-    if (!Start(worker)) Release(worker);
+    if (!Start(worker, true)) Release(worker);
     return true;
   }
   // On the reactor's thread: starting a lane takes longer than a launch may block its caller.
@@ -246,10 +246,10 @@ void LanePool::Release(Worker* worker) {
     worker->job = std::move(queue_.front());
     queue_.pop_front();
     worker->since = Clock::now();
-  } while (!Start(worker));
+  } while (!Start(worker, false));
 }
 
-bool LanePool::Start(Worker* worker) {
+bool LanePool::Start(Worker* worker, bool elsewhere) {
   // Only Finish() takes it away, once it is sent.
   LaunchJob& job = *worker->job;
   Result<bool> ready = OpenTable(job);
@@ -260,6 +260,7 @@ bool LanePool::Start(Worker* worker) {
     worker->call.outcome.reset();
     worker->call.request = &job.request;
     worker->call.announce = true;
+    worker->call.elsewhere = elsewhere;
     ready = worker->lane->Send(worker->call);
     if (ready.ok()) return true;
   }

@@ -67,7 +67,7 @@ class LanePool {
   Result<Worker*> AddWorker();  // busy
   Result<Worker*> Acquire();    // busy
   void Release(Worker* worker);
-  bool Start(Worker* worker);  // its job; false: refused, and said so
+  bool Start(Worker* worker, bool elsewhere);  // its job; false: refused, and said so
   void Finish(Worker* worker);
   void FillLanes();
   void Watch();  // looks again, by a tick, while there is a queue or something to end

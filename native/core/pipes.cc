@@ -8,7 +8,13 @@
 
 namespace sallyport {
 
-void EnlargePipe(int fd) { fcntl(fd, F_SETPIPE_SZ, 1 << 20); }
+namespace {
+
+constexpr int kBusyPipe = 1 << 18;  // bytes
+
+}  // namespace
+
+void EnlargePipe(int fd) { fcntl(fd, F_SETPIPE_SZ, kBusyPipe); }
 
 Result<PlainPipe> OpenPlainPipe() {
   int ends[2];

@@ -13,9 +13,8 @@ struct ChannelPipe {
   UniqueFd theirs;  // blocking: programs expect that of their standard channels
 };
 
-// Enlarges a pipe to what an unprivileged process may have (fs.pipe-max-size is 1 MiB unless
-// somebody changed it), F_SETPIPE_SZ of fcntl(2). Refused quietly where the user's pipes hold too
-// much already.
+// Enlarges a pipe to 256 KiB, F_SETPIPE_SZ of fcntl(2): larger ones are slower again, as their pages
+// fall out of the cache. Refused quietly where the user's pipes hold too much already.
 void EnlargePipe(int fd);
 
 struct PlainPipe {

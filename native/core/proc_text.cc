@@ -119,6 +119,10 @@ bool ParseStat(std::string_view text, StatFacts* facts) {
         break;
       case 26:
         facts->image[0] = UnsignedWord(word);
+        // A reader who may not trace it sees 1; a zombie and a thread of the kernel have no
+        // program.
+        facts->is_loading = facts->image[0] == 0 && !facts->is_exiting &&
+                            !facts->is_kernel_thread && facts->state != 'Z' && facts->state != 'X';
         break;
       case 28:
         facts->image[1] = UnsignedWord(word);

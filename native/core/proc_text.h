@@ -21,6 +21,10 @@ struct StatFacts {
   int threads = 0;
   bool is_kernel_thread = false;
   bool is_exiting = false;  // it has closed its descriptors, or is about to
+  // In the midst of an exec: its old program is gone, and the new one not loaded. Whoever waited
+  // for the exec goes on from here, since vfork(2) lets go of the parent with the old memory; what
+  // is close-on-exec is still open, and arguments and environment are empty.
+  bool is_loading = false;
   uint64_t start_time = 0;  // clock ticks after boot
   // Where the program's code, stack and arguments lie: an exec changes at least one of them. Zero
   // to a reader who may not trace the process.

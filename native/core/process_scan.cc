@@ -21,6 +21,9 @@ namespace {
 // Arguments may be 2 MiB, and a process may write anything there.
 constexpr size_t kArgumentsLimit = 4096;
 constexpr size_t kStatLimit = 4096;
+// An exec is over in microseconds, unless its program is on a slow disk or a dead mount.
+constexpr int kLoadingLooks = 400;
+constexpr useconds_t kBetweenLooks = 50;  // µs
 
 void Refuse(ScannedProcess* process, ScanRefusal refusal, int errno_value) {
   if (process->refusal != ScanRefusal::kNone) return;
@@ -33,6 +36,17 @@ int ReadStat(int directory, StatFacts* facts) {
   const int refused = ReadFileAt(directory, "stat", kStatLimit, &text);
   if (refused != 0) return refused;
   return ParseStat(text, facts) ? 0 : EBADMSG;
+}
+
+// What is read in the midst of an exec is neither the old program's nor the new one's.
+int ReadLoadedStat(int directory, StatFacts* facts) {
+  for (int look = 0; look < kLoadingLooks; ++look) {
+    *facts = StatFacts{};
+    const int refused = ReadStat(directory, facts);
+    if (refused != 0 || !facts->is_loading) return refused;
+    usleep(kBetweenLooks);
+  }
+  return 0;
 }
 
 std::vector<std::string> SplitArguments(std::string_view text) {
@@ -148,9 +162,13 @@ ScannedProcess ScanProcess(pid_t pid, const ScanRequest& request, InternalMounts
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     process = ScannedProcess{};
     process.pid = pid;
-    const int refused = ReadStat(directory.get(), &process.facts);
+    const int refused = ReadLoadedStat(directory.get(), &process.facts);
     if (refused != 0) {
       Refuse(&process, ScanRefusal::kProcess, refused);
+      return process;
+    }
+    if (process.facts.is_loading) {
+      Refuse(&process, ScanRefusal::kLoading, 0);
       return process;
     }
     // A thread of the kernel has no program, no descriptors and never another uid: half of all

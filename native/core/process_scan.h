@@ -39,6 +39,7 @@ enum class ScanRefusal {
   kThreads,      // whether its threads have tables of their own
   kEnded,        // it ended while it was read
   kExecuted,     // it executed other programs, time and again, while it was read
+  kLoading,      // it hangs in an exec, its old program gone and the new one not loaded
 };
 
 struct ScannedProcess {

@@ -50,9 +50,10 @@ export function scanListeners(port: number): Scanned {
 }
 
 /** Only what is said of each process, and no descriptors. */
-export function scanFacts(): ScannedProcess[] {
-  const what = SCAN_EVERY | SCAN_FACTS_ONLY;
-  return unpackScan(native().scanProcesses(new Int32Array(), what, NOTHING, 0)).processes;
+export function scanFacts({ pids }: ScanWish = {}): ScannedProcess[] {
+  const what = SCAN_FACTS_ONLY | (pids === undefined ? SCAN_EVERY : 0);
+  return unpackScan(native().scanProcesses(Int32Array.from(pids ?? []), what, NOTHING, 0))
+    .processes;
 }
 
 /** Who has pipes or sockets with these inodes: every process, each with these only. */
@@ -80,6 +81,8 @@ export function describeRefusal({ refusal, errno, pid }: ScannedProcess): string
       return 'it ended while it was read';
     case 'executed':
       return 'it executed other programs, time and again, while it was read';
+    case 'loading':
+      return 'it hangs in an exec: its old program is gone and the new one is not loaded (its file may be on a mount that does not answer)';
   }
 }
 

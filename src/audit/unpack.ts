@@ -11,6 +11,7 @@ export const REFUSALS = [
   'threads',
   'ended',
   'executed',
+  'loading',
 ] as const;
 
 export type Refusal = (typeof REFUSALS)[number];

@@ -1,5 +1,5 @@
 // Closes a server of ours so that copies of its listener in other processes do not matter.
-import cluster from 'node:cluster';
+import type { Cluster } from 'node:cluster';
 import type { Server } from 'node:net';
 
 import { scanListeners } from '../audit/scan.js';
@@ -43,12 +43,17 @@ export async function closeListener(
   });
 }
 
+function isClusterWorker(): boolean {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- late: loading it takes 1 ms
+  return (require('node:cluster') as Cluster).isWorker;
+}
+
 function findDescriptor(server: unknown): number {
   // Node has no public way to the number of a server's descriptor.
   const { _handle: handle } = (server ?? {}) as { _handle?: { fd?: unknown } | null };
   const fd = handle?.fd;
   if (typeof fd === 'number' && fd >= 0) return fd;
-  if (cluster.isWorker && handle) throw shared('a worker of a cluster has it from the primary');
+  if (handle && isClusterWorker()) throw shared('a worker of a cluster has it from the primary');
   throw invalid(
     'ERR_SALLYPORT_INVALID_ARGUMENT',
     'server',
@@ -57,7 +62,7 @@ function findDescriptor(server: unknown): number {
 }
 
 function requireOurs(fd: number): void {
-  if (cluster.isWorker) throw shared('a worker of a cluster has it from the primary');
+  if (isClusterWorker()) throw shared('a worker of a cluster has it from the primary');
   const object = native().describeDescriptor(fd);
   if (isFailure(object)) return;
   if (wasReceived(object.inode)) {

@@ -7,14 +7,15 @@ it('10 000 children in a storm of descriptors each hold exactly 0, 1, 2', async 
   const seen = await inNode(
     async ({ sallyport, storm, processes, fixture }) => {
       const expected = ['0', '1', '2'];
-      const calm = storm.plainSpawn(fixture('exact_fds'), expected);
       storm.startStorm();
       await processes.waitFor('the storm', () => storm.stormCycles() > 0);
 
       // The control: the same child without us meets what the thread has open.
       let control = 0;
       for (let tries = 0; control === 0 && tries < 2000; tries++) {
-        control = storm.plainSpawn(fixture('exact_fds'), expected) - calm;
+        // From 100 on it says what is missing: Node itself keeps 0, 1 and 2 from a plain child.
+        const code = storm.plainSpawn(fixture('exact_fds'), expected);
+        control = code < 100 ? code : 0;
       }
 
       const codes = new Map<number | null, number>();

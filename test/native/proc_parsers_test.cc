@@ -52,9 +52,28 @@ TEST_CASE("stat") {
   CHECK(facts.image[0] == 94000);
   CHECK(facts.image[2] == 140100);
   CHECK_FALSE(facts.is_kernel_thread);
+  CHECK_FALSE(facts.is_loading);
   CHECK_FALSE(ParseStat("1 (x", &facts));
   CHECK_FALSE(ParseStat("1 (x) S 2 3", &facts));
   CHECK_FALSE(ParseStat("", &facts));
+}
+
+TEST_CASE("stat in the midst of an exec") {
+  auto with = [](const char* state, const char* flags, const char* code) {
+    return std::string("7 (x) ") + state + " 1 7 7 0 7 " + flags +
+           " 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 0 " + code + " 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0\n";
+  };
+  const auto is_loading = [&with](const char* state, const char* flags, const char* code) {
+    StatFacts facts;
+    REQUIRE(ParseStat(with(state, flags, code), &facts));
+    return facts.is_loading;
+  };
+  CHECK(is_loading("R", "4194304", "0"));
+  CHECK_FALSE(is_loading("R", "4194304", "94000"));
+  CHECK_FALSE(is_loading("R", "4194304", "1"));  // one that we may not trace
+  CHECK_FALSE(is_loading("R", "4194308", "0"));  // exiting
+  CHECK_FALSE(is_loading("Z", "4194304", "0"));
+  CHECK_FALSE(is_loading("S", "2097152", "0"));  // a thread of the kernel
 }
 
 TEST_CASE("status") {

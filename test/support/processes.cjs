@@ -20,8 +20,21 @@ const numbers = (directory) =>
     .map(Number)
     .sort((left, right) => left - right);
 
+// vfork(2) lets go of the parent as soon as the old memory is gone: the new program is not loaded
+// yet, its environment reads as empty, and what is close-on-exec is still open. Bounded: a program
+// may hang there.
+function awaitExec(pid) {
+  for (let look = 0; look < 100_000; look++) {
+    const text = unlessGone(() => fs.readFileSync(`/proc/${pid}/stat`, 'latin1'), '');
+    const words = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const [state, startOfCode] = [words[0], words[23]];
+    if (startOfCode !== '0' || state === 'Z' || state === 'X') return;
+  }
+}
+
 // The number that reading a directory takes for itself is gone when its link is read.
 function listDescriptors(pid = 'self', thread) {
+  if (pid !== 'self' && pid !== process.pid) awaitExec(pid);
   const directory = thread === undefined ? `/proc/${pid}/fd` : `/proc/${pid}/task/${thread}/fd`;
   return numbers(directory).filter((fd) =>
     unlessGone(() => fs.readlinkSync(`${directory}/${fd}`) !== '', false),
@@ -88,6 +101,7 @@ function listMarked(mark) {
 }
 
 function readEnvironment(pid) {
+  awaitExec(pid);
   return fs.readFileSync(`/proc/${pid}/environ`);
 }
 

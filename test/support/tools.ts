@@ -27,6 +27,7 @@ const probes = {
   root: () =>
     process.getuid?.() === 0 && spawnSync('true', { uid: 65534, gid: 65534 }).status === 0,
   setpriv: () => runs('setpriv', '--dump'),
+  taskset: () => runs('taskset', '-c', '0', 'true'),
   // nice(1) goes on where it is refused.
   'raised priority': () => spawnSync('nice', ['-n', '-1', 'true']).stderr.length === 0,
   ptrace: () => runs(fixture('tracer'), '--probe'),
