@@ -3,8 +3,10 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <ctime>
 
@@ -97,24 +99,20 @@ void SetAttributes(posix_spawnattr_t* attributes, SessionMode session) {
   posix_spawnattr_setflags(attributes, static_cast<short>(flags));
 }
 
-}  // namespace
-
-const SpawnExtensions& SpawnExtensions::Available() {
-  static const SpawnExtensions found = {
-      LookUp<decltype(SpawnExtensions::add_close_from)>("posix_spawn_file_actions_addclosefrom_np"),
-      LookUp<decltype(SpawnExtensions::add_chdir)>("posix_spawn_file_actions_addchdir_np"),
-      LookUp<decltype(SpawnExtensions::add_tcsetpgrp)>("posix_spawn_file_actions_addtcsetpgrp_np"),
-  };
-  return found;
+// Of this process at this moment; "" where it cannot be told.
+std::string OwnDirectory() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/cwd", path, sizeof path);
+  return size > 0 && size < PATH_MAX ? std::string(path, static_cast<size_t>(size)) : "";
 }
 
-Result<pid_t> PosixSpawn(const LaunchRequest& request, const std::vector<DescriptorStep>& steps,
-                         const SpawnExtensions& extensions) {
+Result<pid_t> SpawnIn(const std::string& directory, const LaunchRequest& request,
+                      const std::vector<DescriptorStep>& steps, const SpawnExtensions& extensions) {
   FileActions actions;
-  if (!request.working_directory.empty()) {
-    if (extensions.add_chdir == nullptr) return SysError{"cwd", ENOSYS, request.working_directory};
-    const int refused = extensions.add_chdir(actions.get(), request.working_directory.c_str());
-    if (refused != 0) return SysError{"cwd", refused, request.working_directory};
+  if (!directory.empty()) {
+    if (extensions.add_chdir == nullptr) return SysError{"cwd", ENOSYS, directory};
+    const int refused = extensions.add_chdir(actions.get(), directory.c_str());
+    if (refused != 0) return SysError{"cwd", refused, directory};
   }
   for (const DescriptorStep& step : steps) {
     const int refused = AddStep(actions.get(), step, extensions);
@@ -140,6 +138,30 @@ Result<pid_t> PosixSpawn(const LaunchRequest& request, const std::vector<Descrip
     const timespec pause = {0, wait_ms * 1'000'000};
     nanosleep(&pause, nullptr);
   }
+}
+
+}  // namespace
+
+const SpawnExtensions& SpawnExtensions::Available() {
+  static const SpawnExtensions found = {
+      LookUp<decltype(SpawnExtensions::add_close_from)>("posix_spawn_file_actions_addclosefrom_np"),
+      LookUp<decltype(SpawnExtensions::add_chdir)>("posix_spawn_file_actions_addchdir_np"),
+      LookUp<decltype(SpawnExtensions::add_tcsetpgrp)>("posix_spawn_file_actions_addtcsetpgrp_np"),
+  };
+  return found;
+}
+
+Result<pid_t> PosixSpawn(const LaunchRequest& request, const std::vector<DescriptorStep>& steps,
+                         const SpawnExtensions& extensions) {
+  const std::string& directory = request.working_directory;
+  Result<pid_t> pid = SpawnIn(directory, request, steps, extensions);
+  // A service that gave up its rights is often in a directory that it may not enter any more. Its
+  // children may stay in it, as those of every other way to start one do.
+  if (!pid.ok() && pid.error().errno_value == EACCES && !directory.empty() &&
+      directory == OwnDirectory()) {
+    return SpawnIn("", request, steps, extensions);
+  }
+  return pid;
 }
 
 }  // namespace sallyport
