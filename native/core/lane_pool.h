@@ -36,7 +36,8 @@ class LanePool {
   // ECANCELED, at once when it was still queued; a child that hangs before its exec is killed.
   bool Cancel(JobId id);
 
-  // The same for all launches of a listener that is going away, which hears nothing more.
+  // The same for all launches of a listener that is going away: of those that were queued it hears
+  // nothing more, of those under way it still hears that they were taken back.
   void CancelAll(const LaunchListener* listener);
 
   // Waits until no submitted launch is under way. False: not within `limit`.

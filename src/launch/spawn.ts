@@ -17,8 +17,8 @@ export function planLaunch(
   options?: PlanOptions,
 ): LaunchPlan;
 /**
- * The launch plan of a call, looked up and checked as `spawn` would, with nothing started and nothing
- * left open.
+ * The launch plan of a call, looked up and checked as `spawn` would, with no child started and nothing
+ * left open. (The first lane may be, which says whether there can be lanes.)
  *
  * @throws {SallyportTypeError | SallyportError} whatever `spawn` would refuse before starting
  */
