@@ -71,7 +71,7 @@ static int64_t Now(void) {
 }
 
 static void ReportTo(int32_t control, uint32_t kind, int32_t pid, int32_t code, int32_t status,
-                   const struct Usage* usage) {
+                     const struct Usage* usage) {
   struct LauncherReport report = {kind, pid, code, status, {0}};
   if (usage != 0) {
     report.usage[0] = (uint64_t)(usage->user_seconds * 1000000 + usage->user_microseconds);
@@ -179,8 +179,8 @@ static void TakeCommands(void) {
 /* In the child of the fork. What is ours is close-on-exec. */
 __attribute__((noreturn)) static void StartProgram(char* block, int status) {
   const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
-  /* By the program to be, which may kill its init as soon as it runs: whoever has seen the end of the
-     status pipe finds this, whatever has become of us. */
+  /* By the program to be, which may kill its init as soon as it runs: whoever has seen the end of
+     the status pipe finds this, whatever has become of us. */
   ReportTo(header->control, REPORT_STARTED, (int32_t)CALL0(__NR_getpid), 0, 0, 0);
   if (header->session == 0) CALL0(__NR_setsid);
   if (header->session == 1) CALL2(__NR_setpgid, 0, 0);
