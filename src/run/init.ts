@@ -26,9 +26,9 @@ const MOST_KNOWN = 4_096;
 const TICKS = 100;
 const TOLERANCE = 3;
 
-export const containByInit: Contain = async (file, args, options, { openOutput }) => {
+export const containByInit: Contain = async (file, args, options, takeover) => {
   const begun = performance.now();
-  return new InitRun(await launchTree(file, args, options, { openOutput }), begun);
+  return new InitRun(await launchTree(file, args, options, takeover), begun);
 };
 
 class InitRun implements Contained {
