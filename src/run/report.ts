@@ -117,6 +117,8 @@ export interface Findings {
   readonly startedAt: string;
   readonly durationMs: number;
   readonly plan: LaunchPlan | null;
+  /** Of the plan, where that has been done. */
+  readonly description?: PlanDescription;
   readonly error: SallyportError | null;
   readonly status: ExitStatus | null;
   readonly ending: Ending;
@@ -129,7 +131,7 @@ export interface Findings {
 
 export function assembleReport(found: Findings): RunReport {
   const { plan, method, end, output, input } = found;
-  const description = plan === null ? null : describePlan(plan);
+  const description = found.description ?? (plan === null ? null : describePlan(plan));
   const outcome = assembleOutcome(found);
   const complete =
     (outcome.kind === 'exited' || outcome.kind === 'signaled') &&
@@ -154,7 +156,7 @@ export function assembleReport(found: Findings): RunReport {
     input,
     cleanup: {
       method: method.name,
-      guarantee: method.guarantee,
+      guarantee: (end.lost ? method.whenLost?.guarantee : undefined) ?? method.guarantee,
       signalled: end.signalled,
       survivors: end.survivors,
       released: end.released,
@@ -207,7 +209,7 @@ function isComplete({ end, deliveryError, omitted }: ChannelReport): boolean {
   return end === 'eof' && omitted === null && deliveryError === null;
 }
 
-function listNotTested({ plan, method, output, unreadableHolders }: Findings): string[] {
+function listNotTested({ plan, method, end, output, unreadableHolders }: Findings): string[] {
   const unseen = (['stdout', 'stderr'] as const).filter((name, index) => {
     const channel = plan?.descriptors[index + 1]?.channel;
     return !output[name].observed && (channel === 'inherit' || channel === 'descriptor');
@@ -220,6 +222,7 @@ function listNotTested({ plan, method, output, unreadableHolders }: Findings): s
       ? []
       : [`output: ${unreadableHolders} processes whose descriptors may not be read may hold it`]),
     ...method.notTested,
+    ...(end.lost ? (method.whenLost?.notTested ?? []) : []),
     'effects: what the program read, wrote and reached while it ran',
   ];
 }
