@@ -73,6 +73,8 @@ export interface ChannelReport {
   readonly end: 'eof' | 'truncated' | 'cut' | 'held';
   /** With `held`: who has the pipe open. */
   readonly heldBy: readonly PipeHolder[];
+  /** Whether `to` got all of what was seen; false where there is none. */
+  readonly delivered: boolean;
   /** Why `to` did not get everything, or null. */
   readonly deliveryError: string | null;
 }
@@ -119,7 +121,7 @@ export interface Findings {
   readonly plan: LaunchPlan | null;
   readonly error: SallyportError | null;
   readonly status: ExitStatus | null;
-  readonly ending: Ending;
+  readonly ending: Pick<Ending, 'kind' | 'stall'>;
   readonly output: RunReport['output'];
   readonly input: InputReport;
   readonly method: Method;
@@ -203,8 +205,9 @@ function describeError(error: SallyportError): RunError {
   };
 }
 
-function isComplete({ end, deliveryError, omitted }: ChannelReport): boolean {
-  return end === 'eof' && omitted === null && deliveryError === null;
+/** All of it arrived, and was kept or delivered. */
+function isComplete({ end, delivered, deliveryError }: ChannelReport): boolean {
+  return deliveryError === null && (end === 'eof' || (end === 'truncated' && delivered));
 }
 
 function listNotTested({ plan, method, output, unreadableHolders }: Findings): string[] {

@@ -3,6 +3,7 @@ import { SallyportError } from '../errors.js';
 import type { Child } from '../launch/child.js';
 import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
+import { loopTimers } from '../launch/timers.js';
 import { Channel } from './channel.js';
 import type { Contained, TreeEnd } from './containment.js';
 import { Ending } from './ending.js';
@@ -211,7 +212,7 @@ function watchStall(
   { stdout, stderr }: Channels,
 ): void {
   if (stall === undefined) return;
-  const stopWatching = watchForStall(target, stall, [stdout, stderr], (evidence) => {
+  const stopWatching = watchForStall(target, stall, [stdout, stderr], loopTimers, (evidence) => {
     if (ending.kind === undefined) ending.stall = evidence;
     ending.begin('stalled');
   });

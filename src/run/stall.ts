@@ -1,7 +1,7 @@
 // Notices a run that does nothing: no output, and next to no processor time or file traffic.
 import { readFileSync } from 'node:fs';
 
-import type { Channel } from './channel.js';
+import type { Timers } from '../launch/timers.js';
 import { listDescendants, listProcesses, readExecutable, readProcess } from './processes.js';
 
 /** One process of a run that stood still. */
@@ -37,11 +37,15 @@ interface Sample {
   readonly bytes: number;
 }
 
+/** How late a look may come before we count as having stood still ourselves, in milliseconds. */
+const LATE = 250;
+
 /** @returns a function that ends the watch */
 export function watchForStall(
   target: number,
   limit: number,
-  channels: readonly Channel[],
+  channels: ReadonlyArray<{ readonly lastOutput: number }>,
+  timers: Timers,
   onStall: (evidence: StallEvidence) => void,
 ): () => void {
   const tree = new Tree(target);
@@ -51,6 +55,8 @@ export function watchForStall(
 
   const look = (): void => {
     const now = tree.sample();
+    // Whoever stopped us (^Z) stopped the run as well: that is no stall.
+    if (now.at - due > LATE) alive += now.at - due;
     const output = lastOutput();
     if (output > alive || isProgress(base, now)) {
       // Output came some time before this look, progress by now.
@@ -66,15 +72,17 @@ export function watchForStall(
     }
     lookLater();
   };
-  let timer: NodeJS.Timeout;
+  let due: number;
+  let callOff: () => void;
   const lookLater = (): void => {
-    const untilDue = alive + limit - performance.now();
-    timer = setTimeout(look, Math.max(1, Math.min(limit / LOOKS, untilDue)));
-    timer.unref();
+    const now = performance.now();
+    const pause = Math.max(1, Math.min(limit / LOOKS, alive + limit - now));
+    due = now + pause;
+    callOff = timers.after(pause, look);
   };
   lookLater();
   return () => {
-    clearTimeout(timer);
+    callOff();
   };
 }
 
