@@ -60,7 +60,7 @@ Result<bool> OpenControl(LaunchJob& job) {
   return true;
 }
 
-// The pid of the program. The init said it before the launch was seen to have succeeded.
+// The pid of the program, which said it itself before its exec.
 pid_t ReadStarted(int control) {
   LauncherReport report;
   const ssize_t size = recv(control, &report, sizeof report, MSG_DONTWAIT);

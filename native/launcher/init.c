@@ -70,9 +70,7 @@ static int64_t Now(void) {
   return time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-static int32_t control = CONTROL; /* until all others are closed it stands elsewhere */
-
-static void Report(uint32_t kind, int32_t pid, int32_t code, int32_t status,
+static void ReportTo(int32_t control, uint32_t kind, int32_t pid, int32_t code, int32_t status,
                    const struct Usage* usage) {
   struct LauncherReport report = {kind, pid, code, status, {0}};
   if (usage != 0) {
@@ -87,6 +85,11 @@ static void Report(uint32_t kind, int32_t pid, int32_t code, int32_t status,
     report.usage[8] = (uint64_t)usage->nivcsw;
   }
   CALL6(__NR_sendto, control, &report, sizeof report, MSG_NOSIGNAL, 0, 0);
+}
+
+static void Report(uint32_t kind, int32_t pid, int32_t code, int32_t status,
+                   const struct Usage* usage) {
+  ReportTo(CONTROL, kind, pid, code, status, usage);
 }
 
 __attribute__((noreturn)) static void Finish(void) {
@@ -176,6 +179,9 @@ static void TakeCommands(void) {
 /* In the child of the fork. What is ours is close-on-exec. */
 __attribute__((noreturn)) static void StartProgram(char* block, int status) {
   const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
+  /* By the program to be, which may kill its init as soon as it runs: whoever has seen the end of the
+     status pipe finds this, whatever has become of us. */
+  ReportTo(header->control, REPORT_STARTED, (int32_t)CALL0(__NR_getpid), 0, 0, 0);
   if (header->session == 0) CALL0(__NR_setsid);
   if (header->session == 1) CALL2(__NR_setpgid, 0, 0);
   if (header->foreground >= 0) {
@@ -219,10 +225,6 @@ void BeInit(char* block, int status) {
   if (child < 0) Refuse(status, STEP_INSTRUCTIONS, child, 0);
   if (child == 0) StartProgram(block, status);
   program = (int32_t)child;
-  /* Before the status pipe is closed here: whoever has seen its end finds this. */
-  control = header->control;
-  Report(REPORT_STARTED, program, 0, 0, 0);
-  control = CONTROL;
   KeepOnly(header->control, (int)signals, header->highest);
   CALL1(__NR_chdir, "/");
 

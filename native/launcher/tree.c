@@ -23,7 +23,7 @@
 #endif
 
 #define MOST_PROCESSES 65536
-#define MOST_RELEASED 64
+#define MOST_RELEASED 1024
 
 static int32_t released[MOST_RELEASED];
 static int released_count;

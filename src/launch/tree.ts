@@ -2,10 +2,11 @@
 import { constants } from 'node:os';
 
 import { isFailure, native, type NativeRequest } from '../native.js';
-import { takeOptions, type SpawnOptions } from '../plan/options.js';
+import type { RawOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { signalName } from '../signals.js';
 import { awaitLaunch } from './await-launch.js';
+import type { OutputOpener } from './channels.js';
 import { Child } from './child.js';
 import {
   countReference,
@@ -27,11 +28,6 @@ import { abortError, takeSupervision } from './supervision.js';
 const { ESRCH } = constants.errno;
 const { SIGCONT, SIGKILL } = constants.signals;
 
-/** A stopped init cannot end anything: it is woken this often, in milliseconds, while it should. */
-const WAKE_INTERVAL = 100;
-/** How long an init may take over its work, beyond the grace, before it is given up. */
-const PATIENCE = 5_000;
-
 export interface SentSignal {
   readonly signal: NodeJS.Signals;
   /** How many processes it was sent to. */
@@ -40,7 +36,7 @@ export interface SentSignal {
 
 /** How a tree ended. */
 export interface InitEnd {
-  /** The init saw that no descendant is left. False: it was killed, or given up, before it could. */
+  /** The init saw that no descendant is left. False: it was killed before it could. */
   readonly empty: boolean;
   readonly signalled: readonly SentSignal[];
   readonly released: readonly number[];
@@ -60,29 +56,43 @@ export interface Tree {
   kill(): void;
   /** This process leaves the tree on purpose: it is neither ended nor waited for. */
   release(pid: number): void;
+  /** A program may stop its own init, having the same user. */
+  wake(): void;
+  /** SIGKILL to the init itself: whatever it held together goes its own way. */
+  abandon(): void;
+}
+
+/** How the program is to be taken over, and where it is born. */
+export interface TreeOptions {
+  readonly openOutput?: OutputOpener | undefined;
+  /** Absolute path of a cgroup v2; '' is our own. */
+  readonly cgroup?: string;
 }
 
 /**
  * As `launch`, below an init of its own. When this process ends, however it does, the init kills all
  * that is left.
  *
- * @param cgroup absolute path of a cgroup v2 that the program is born in; '' is our own
  * @throws {SallyportTypeError | SallyportError} as `launch` does
  */
 export async function launchTree(
-  file: string,
-  args: readonly string[] | undefined,
-  options: SpawnOptions | undefined,
-  cgroup = '',
+  file: unknown,
+  args: unknown,
+  raw: RawOptions,
+  { openOutput, cgroup = '' }: TreeOptions = {},
 ): Promise<Tree> {
-  const raw = takeOptions(options);
   const { signal, killSignal } = takeSupervision(raw);
   const start = (plan: LaunchPlan, request: () => NativeRequest): Promise<Tree> => {
     if (signal?.aborted === true) throw abortError(signal);
     listenForEvents();
     const job = native().launch(...request(), plan.noNewPrivileges);
     if (isFailure(job)) throw launchError(plan, job);
-    return awaitLaunch(job, plan, signal, (launched) => new InitTree(plan, launched, killSignal));
+    return awaitLaunch(
+      job,
+      plan,
+      signal,
+      (launched) => new InitTree(plan, launched, killSignal, openOutput),
+    );
   };
   return withRequest('run', file, args, raw, start, cgroup);
 }
@@ -101,9 +111,13 @@ class InitTree implements Tree {
   #empty: InitReport | null = null;
   #reaped = false;
   #silent = false;
-  #waking: NodeJS.Timeout | null = null;
 
-  constructor(plan: LaunchPlan, init: Launched, killSignal: NodeJS.Signals | number) {
+  constructor(
+    plan: LaunchPlan,
+    init: Launched,
+    killSignal: NodeJS.Signals | number,
+    openOutput: OutputOpener | undefined,
+  ) {
     this.#id = init.id;
     this.initPid = init.pid;
     this.ended = new Promise((resolve) => {
@@ -129,22 +143,34 @@ class InitTree implements Tree {
         this.#exitReceiver = receiver;
       },
     };
-    this.child = new Child(plan, link, init.ours, killSignal);
+    try {
+      this.child = new Child(plan, link, init.ours, killSignal, openOutput);
+    } catch (error) {
+      // A program that nobody holds must not go on.
+      this.#command('kill');
+      throw error;
+    }
   }
 
   end(grace: number): void {
     this.#command('end', grace);
-    this.#insist(grace + PATIENCE);
   }
 
   kill(): void {
     this.#command('kill');
-    this.#insist(PATIENCE);
   }
 
   release(pid: number): void {
     this.#released.push(pid);
     this.#command('release', pid);
+  }
+
+  wake(): void {
+    native().signal(this.#id, SIGCONT);
+  }
+
+  abandon(): void {
+    native().signal(this.#id, SIGKILL);
   }
 
   #command(command: keyof typeof COMMAND, argument = 0): void {
@@ -156,17 +182,6 @@ class InitTree implements Tree {
     if (this.#programEnded || this.#reaped) return ESRCH;
     if (signal !== 0) this.#command(how, signal);
     return 0;
-  }
-
-  /** A program may stop its own init, having the same user: it is woken, and in the end given up. */
-  #insist(patience: number): void {
-    const until = performance.now() + patience;
-    if (this.#waking !== null) clearInterval(this.#waking);
-    const wake = (): void => {
-      native().signal(this.#id, performance.now() > until ? SIGKILL : SIGCONT);
-    };
-    this.#waking = setInterval(wake, WAKE_INTERVAL);
-    wake();
   }
 
   #receive(report: InitReport): void {
@@ -203,7 +218,6 @@ class InitTree implements Tree {
 
   #finish(): void {
     if (!this.#reaped || !this.#silent) return;
-    if (this.#waking !== null) clearInterval(this.#waking);
     countReference(-1);
     this.#tellExit(null);
     this.#resolveEnded({

@@ -6,6 +6,7 @@ import type { ResourceUsage } from '../launch/events.js';
 import type { Takeover } from '../launch/launch.js';
 import type { RawOptions } from '../plan/options.js';
 import { containByGroup } from './group.js';
+import { containByInit } from './init.js';
 
 /**
  * `init`: the first process of the run adopts all that comes after it. `cgroup`: born in a control
@@ -73,9 +74,27 @@ export interface Method {
   readonly guarantee: string;
   /** What it does not see to. */
   readonly notTested: readonly string[];
+  /** What is said, in place and besides, where the end of the run was `lost`. */
+  readonly whenLost?: { readonly guarantee: string; readonly notTested: readonly string[] };
 }
 
 const METHODS: { readonly [method in ContainmentMethod]?: Method } = {
+  init: {
+    name: 'init',
+    contain: containByInit,
+    guarantee:
+      'every descendant was ended, those that left the session among them; the init of the run saw that none is left',
+    notTested: [
+      'cleanup: what others started for the run, a service manager say (containment init)',
+    ],
+    whenLost: {
+      guarantee:
+        'the init of the run was stopped or killed; what could still be told to be of the run was ended from outside',
+      notTested: [
+        'cleanup: descendants that nothing tied to the run any more when its init was lost (containment init)',
+      ],
+    },
+  },
   group: {
     name: 'group',
     contain: containByGroup,

@@ -156,7 +156,7 @@ export function assembleReport(found: Findings): RunReport {
     input,
     cleanup: {
       method: method.name,
-      guarantee: method.guarantee,
+      guarantee: (end.lost ? method.whenLost?.guarantee : undefined) ?? method.guarantee,
       signalled: end.signalled,
       survivors: end.survivors,
       released: end.released,
@@ -210,7 +210,7 @@ function isComplete({ end, delivered, deliveryError }: ChannelReport): boolean {
   return deliveryError === null && (end === 'eof' || (end === 'truncated' && delivered));
 }
 
-function listNotTested({ plan, method, output, unreadableHolders }: Findings): string[] {
+function listNotTested({ plan, method, end, output, unreadableHolders }: Findings): string[] {
   const unseen = (['stdout', 'stderr'] as const).filter((name, index) => {
     const channel = plan?.descriptors[index + 1]?.channel;
     return !output[name].observed && (channel === 'inherit' || channel === 'descriptor');
@@ -223,6 +223,7 @@ function listNotTested({ plan, method, output, unreadableHolders }: Findings): s
       ? []
       : [`output: ${unreadableHolders} processes whose descriptors may not be read may hold it`]),
     ...method.notTested,
+    ...(end.lost ? (method.whenLost?.notTested ?? []) : []),
     'effects: what the program read, wrote and reached while it ran',
   ];
 }

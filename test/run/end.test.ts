@@ -74,9 +74,11 @@ describe.each(methods)('containment %s', (containment) => {
   });
 });
 
+const byGroup = { containment: 'group' } as const;
+
 describe('containment group', () => {
   it('does not reach what has left the session, and says so', async () => {
-    const { running, mark, pids } = runTree(['setsid', 'plain'], { ...contained, grace: 50 });
+    const { running, mark, pids } = runTree(['setsid', 'plain'], { ...byGroup, grace: 50 });
     const escaped = (await pids).get('setsid') ?? 0;
     running.abort();
     const report = await running;
@@ -87,7 +89,7 @@ describe('containment group', () => {
   });
 
   it('is refused where the target would be in our own group', async () => {
-    await expect(run('true', [], { ...contained, session: 'inherit' })).rejects.toMatchObject({
+    await expect(run('true', [], { ...byGroup, session: 'inherit' })).rejects.toMatchObject({
       code: 'ERR_SALLYPORT_INVALID_ARGUMENT',
       stagePath: 'session',
     });
@@ -95,7 +97,7 @@ describe('containment group', () => {
 
   it('with session group: reaches the group', async () => {
     const { running, mark, pids } = runTree(['ignore'], {
-      ...contained,
+      ...byGroup,
       session: 'group',
       grace: 0,
     });

@@ -17,7 +17,6 @@ it.each([
     const seen = await inNode(
       async ({ sallyport }, flood: Flood) => {
         const options = {
-          containment: 'group',
           output: { maxBytes: 1 << 20, keep: flood.keep, onExceed: 'truncate-and-continue' },
         } as const;
         // What the first flood loads, its thread's share of node among it, is not growth.

@@ -69,7 +69,6 @@ describe('input', () => {
   it('is no uncaught exception when the target is killed with input in the queue', async () => {
     const outcome = await inNode(async ({ sallyport }) => {
       const report = await sallyport.run('sleep', ['60'], {
-        containment: 'group',
         input: Buffer.alloc(3e6),
         deadline: 100,
       });

@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 
 import { inNode } from '../support/node-script.js';
+import { methods } from './support.js';
 
-it('200 runs at once: every report right, nothing left', async () => {
-  const seen = await inNode(async ({ sallyport, processes }) => {
-    const contained = { containment: 'group' } as const;
+it.each(methods)('200 runs at once by %s: every report right, nothing left', async (method) => {
+  const seen = await inNode(async ({ sallyport, processes }, containment) => {
+    const contained = { containment };
     const start = (index: number): ReturnType<typeof sallyport.run> =>
       sallyport.run('sh', ['-c', `cat; echo ${index} >&2; exit ${index % 7}`], {
         ...contained,
@@ -39,14 +40,14 @@ it('200 runs at once: every report right, nothing left', async () => {
       children: children > 0,
       left: processes.listChildren(),
     };
-  }, null);
+  }, method);
   expect(seen).toEqual({ wrong: 0, more: true, children: true, left: [] });
 });
 
 it('a run leaves the process free to end', async () => {
   // By itself, within the deadline of the script: no timer, thread or descriptor holds it.
   const kinds = await inNode(async ({ sallyport }) => {
-    const contained = { containment: 'group', deadline: 600_000, stall: 600_000 } as const;
+    const contained = { deadline: 600_000, stall: 600_000 };
     const reports = await Promise.all([
       sallyport.run('true', [], contained),
       sallyport.run('head', ['-c', '3000000', '/dev/zero'], contained),
@@ -58,7 +59,7 @@ it('a run leaves the process free to end', async () => {
   expect(kinds).toEqual(['exited', 'exited', 'spawn-failed', 'exited']);
 });
 
-it('a Worker that is terminated leaves no zombie', async () => {
+it('a Worker that is terminated leaves no zombie, by group', async () => {
   const mark = randomUUID();
   const left = await inNode(async ({ root, require, processes, fixture }, word) => {
     const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');

@@ -40,7 +40,7 @@ describe('the outcome', () => {
     expect(report.outcome.error?.message).toMatch(/^spawn \S+ ENOENT: /);
     expect(report).toMatchObject({
       plan: null,
-      cleanup: { method: 'group', survivors: [], signalled: [] },
+      cleanup: { method: 'init', survivors: [], signalled: [] },
       output: { stdout: { bytesSeen: 0 } },
       complete: false,
     });
@@ -129,6 +129,14 @@ describe('containment', () => {
   it('is the first that there is of those preferred', async () => {
     const containment = { prefer: ['cgroup', 'group'] } as const;
     expect((await run('true', [], { containment })).cleanup.method).toBe('group');
+  });
+
+  it('is init where nothing else is said', async () => {
+    const { cleanup, outcome, plan } = await run('true');
+    expect(cleanup.method).toBe('init');
+    expect(cleanup.guarantee).toContain('every descendant');
+    expect(plan?.route).toMatchObject({ launcher: true, init: true });
+    expect(outcome.treeUsage?.maxRSS).toBeGreaterThan(0);
   });
 });
 

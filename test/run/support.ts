@@ -6,10 +6,10 @@ import { fixture } from '../support/fixtures.js';
 import { listMarked, waitFor } from '../support/processes.js';
 
 /** Every case that concerns the end of a run is tried with each of these. */
-export const methods: readonly ContainmentMethod[] = ['group'];
+export const methods: readonly ContainmentMethod[] = ['init', 'group'];
 
-/** For cases that do not concern it. */
-export const contained = { containment: 'group' } as const;
+/** For cases that do not concern it: the default. */
+export const contained = {} as const;
 
 export interface TreeRun {
   readonly running: Run;

@@ -1,0 +1,94 @@
+// The processes of a run that has lost its init, found and ended from outside, through /proc.
+import { constants } from 'node:os';
+
+import { native } from '../native.js';
+import type { Survivor } from './containment.js';
+import {
+  listDescendants,
+  listProcesses,
+  readExecutable,
+  readProcess,
+  type ProcessFacts,
+} from './processes.js';
+
+/** Milliseconds between two looks at what is left, doubled each time. */
+const FIRST_PAUSE = 2;
+const LONGEST_PAUSE = 40;
+
+/** What is known of a run by those who look at it from outside. */
+export interface Traces {
+  /** Of the program. Its number is that of its session and its process group. */
+  readonly target: number;
+  /** Clock ticks since boot, before anything of the run was started. */
+  readonly since: number;
+  /** pid → start time: of the run, wherever its parents have gone. */
+  readonly known: ReadonlyMap<number, number>;
+  /** pid → start time: these, and what is below them, have left the run. */
+  readonly released: ReadonlyMap<number, number>;
+}
+
+/**
+ * Every living process that is of the run for certain: what is known, what is below it, and whoever
+ * is in a session that began in the run. A session is entered by being born in it, or begun.
+ */
+export function listMembers({ target, since, known, released }: Traces): ProcessFacts[] {
+  const all = listProcesses();
+  const ownSession = readProcess(process.pid)?.sid ?? 0;
+  const byPid = new Map(all.map((facts) => [facts.pid, facts]));
+  const isSame = (pid: number, startTime: number): boolean =>
+    byPid.get(pid)?.startTime === startTime;
+
+  const free = new Set<number>();
+  for (const [pid, startTime] of released) if (isSame(pid, startTime)) free.add(pid);
+  for (const { pid } of listDescendants(all, new Set(free))) free.add(pid);
+
+  const members = new Set<number>();
+  for (const [pid, startTime] of known) if (isSame(pid, startTime)) members.add(pid);
+  // Unless somebody else has come to the number meanwhile.
+  const holdsNumber = (byPid.get(target)?.startTime ?? since) >= since;
+  const ofTarget = ({ pid, sid, pgid, startTime }: ProcessFacts): boolean =>
+    startTime >= since && (pid === target || sid === target || pgid === target);
+  for (const facts of all) if (holdsNumber && ofTarget(facts)) members.add(facts.pid);
+
+  for (let before = -1; before !== members.size;) {
+    before = members.size;
+    for (const { pid } of listDescendants(all, members)) members.add(pid);
+    const sessions = new Set<number>();
+    for (const pid of members) sessions.add(byPid.get(pid)?.sid ?? 0);
+    sessions.delete(ownSession);
+    sessions.delete(0);
+    for (const { pid, sid } of all) if (sessions.has(sid)) members.add(pid);
+  }
+  return all.filter(({ pid, alive }) => alive && members.has(pid) && !free.has(pid));
+}
+
+/**
+ * SIGKILL to all that `list` gives, by pidfd, until it gives nothing: what was forked between a look
+ * and the signal is found by the next one.
+ *
+ * @param time milliseconds after which what is still there counts as what cannot be ended
+ */
+export async function killAll(
+  list: () => ProcessFacts[],
+  time: number,
+): Promise<{ killed: number; left: ProcessFacts[] }> {
+  const until = performance.now() + time;
+  const killed = new Set<number>();
+  // Twice nothing: a process that was forked during a look may have been passed over.
+  for (let pause = FIRST_PAUSE, empty = 0; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    const left = list();
+    empty = left.length === 0 ? empty + 1 : 0;
+    if (empty === 2 || performance.now() > until) return { killed: killed.size, left };
+    for (const { pid, startTime } of left) {
+      const errno = native().signalProcess(pid, startTime, constants.signals.SIGKILL);
+      if (errno === 0) killed.add(pid);
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, pause);
+    });
+  }
+}
+
+export function describeSurvivors(left: readonly ProcessFacts[]): Survivor[] {
+  return left.map(({ pid, state }) => ({ pid, executable: readExecutable(pid), state }));
+}
