@@ -28,10 +28,7 @@ export function publishLaunch({ pid, plan }: Pick<Child, 'pid' | 'plan'>): void 
   launches.publish(message);
 }
 
-export function publishExit(
-  { pid, plan }: Pick<Child, 'pid' | 'plan'>,
-  status: ExitStatus,
-): void {
+export function publishExit({ pid, plan }: Pick<Child, 'pid' | 'plan'>, status: ExitStatus): void {
   if (!exits.hasSubscribers) return;
   const message: ExitMessage = { pid, file: plan.file, status };
   exits.publish(message);

@@ -200,7 +200,15 @@ export function toInitReport([, , kind, pid, code, status, ...usage]: NativeRepo
   return { kind, pid, code, status, usage };
 }
 
-export function toExitStatus([, , code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {
+export function toExitStatus([
+  ,
+  ,
+  code,
+  signal,
+  coreDumped,
+  lost,
+  ...usage
+]: NativeExit): ExitStatus {
   return {
     code: code === -1 ? null : code,
     signal: signal === 0 ? null : signalName(signal),

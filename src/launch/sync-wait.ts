@@ -102,12 +102,7 @@ export class SyncWait implements Timers {
   ): SyncStarted | null {
     if (isWithdrawn()) return null;
     const [plan, job] = withRequest(call, file, args, raw, (made, request) => {
-      const begun = native().launch(
-        ...request(),
-        made.noNewPrivileges,
-        this.#events,
-        keepsZombie,
-      );
+      const begun = native().launch(...request(), made.noNewPrivileges, this.#events, keepsZombie);
       if (isFailure(begun)) throw launchError(made, begun);
       return [made, begun] as const;
     });
@@ -178,7 +173,8 @@ export class SyncWait implements Timers {
     const numbers = Int32Array.from([this.#ready, ...watched.map(([fd]) => fd)]);
     const wanted = Int32Array.from([POLLIN, ...watched.map(([, { events }]) => events)]);
     const [events = 0, ...ready] = native().poll(numbers, wanted, this.#timeLeft());
-    if (events !== 0) for (const event of native().takeSyncEvents(this.#events)) this.#deliver(event);
+    if (events !== 0)
+      for (const event of native().takeSyncEvents(this.#events)) this.#deliver(event);
     for (const [index, [fd, entry]] of watched.entries()) {
       const seen = ready[index] ?? 0;
       // Whoever was called before may have given it up.

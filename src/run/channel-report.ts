@@ -1,4 +1,5 @@
 // What is reported of one channel of output.
+import { HASH_OF_NOTHING } from './hash.js';
 import type { Kept } from './keeper.js';
 import type { ChannelReport } from './report.js';
 
@@ -31,6 +32,19 @@ export function reportChannel(facts: ChannelFacts): ChannelReport {
     deliveryError: error?.message ?? null,
   };
   return withContent(report, data, omitted?.at ?? data.length);
+}
+
+/** Of a channel that was never opened. */
+export function unseenChannel(): ChannelReport {
+  return reportChannel({
+    observed: false,
+    bytesSeen: 0,
+    kept: { data: Buffer.alloc(0), omitted: null },
+    sha256: HASH_OF_NOTHING,
+    end: 'eof',
+    heldBy: [],
+    sink: null,
+  });
 }
 
 /** Not enumerable: a record of the report, or a log of it, holds nothing of the output. */

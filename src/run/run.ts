@@ -5,6 +5,7 @@ import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
 import { loopTimers } from '../launch/timers.js';
 import { Channel } from './channel.js';
+import { startClock, type Clock } from './clock.js';
 import type { Contained, TreeEnd } from './containment.js';
 import { Ending } from './ending.js';
 import { openFiles, type OpenFiles } from './files.js';
@@ -17,7 +18,7 @@ import { assembleReport, type RunReport } from './report.js';
 import { watchForStall } from './stall.js';
 
 /** How long a target that could not be ended is given to be heard of all the same, in milliseconds. */
-const LAST_WORD = 100;
+export const LAST_WORD = 100;
 
 /** A run under way: a promise of its report. */
 export interface Run extends Promise<RunReport> {
@@ -283,20 +284,6 @@ async function reportChannels({ stdout, stderr }: Channels): Promise<RunReport['
   return { stdout: await stdout.report(), stderr: await stderr.report() };
 }
 
-function isRefusal(error: unknown): error is SallyportError {
+export function isRefusal(error: unknown): error is SallyportError {
   return error instanceof SallyportError && !error.code.startsWith('ERR_SALLYPORT_');
-}
-
-interface Clock {
-  readonly startedAt: string;
-  /** Milliseconds. */
-  elapsed(): number;
-}
-
-function startClock(): Clock {
-  const start = performance.now();
-  return {
-    startedAt: new Date().toISOString(),
-    elapsed: () => Math.round((performance.now() - start) * 1000) / 1000,
-  };
 }
