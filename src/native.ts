@@ -134,8 +134,8 @@ export interface NativeBinding {
   takeSyncEvents(events: SyncEvents): readonly NativeEvent[];
   /** Closes the descriptor; what was not fetched is taken back or ended. */
   closeSyncEvents(events: SyncEvents): void;
-  /** poll(2). @param timeout milliseconds; -1: no end */
-  poll(descriptors: Int32Array, events: Int32Array, timeout: number): Int32Array;
+  /** poll(2). @param entries triples: descriptor, events, and what came of them. @param timeout ms */
+  poll(entries: Int32Array, timeout: number): void;
   cancelLaunch(job: number): void;
   /** @param command COMMAND_* of native/launcher/instructions.h */
   commandInit(init: number, command: number, argument: number): void;

@@ -110,20 +110,18 @@ Napi::Value TakeSyncEvents(const Napi::CallbackInfo& info) {
 // (handle): nothing more is fetched, and its descriptor is closed.
 void CloseSyncEvents(const Napi::CallbackInfo& info) { ToMailbox(info[0])->Close(); }
 
-// (Int32Array of descriptors, Int32Array of poll(2) events, ms or -1) -> Int32Array of revents
-Napi::Value Poll(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  const Napi::Int32Array descriptors = info[0].As<Napi::Int32Array>();
-  const Napi::Int32Array events = info[1].As<Napi::Int32Array>();
-  std::vector<pollfd> entries(descriptors.ElementLength());
+// (Int32Array of triples: descriptor, poll(2) events, revents, which are filled in; ms or -1).
+// Makes no value: when it returns, its Worker may have been terminated.
+void Poll(const Napi::CallbackInfo& info) {
+  Napi::Int32Array triples = info[0].As<Napi::Int32Array>();
+  int32_t* const numbers = triples.Data();
+  std::vector<pollfd> entries(triples.ElementLength() / 3);
   for (size_t i = 0; i < entries.size(); ++i) {
-    entries[i] = {descriptors[i], static_cast<short>(events[i]), 0};
+    entries[i] = {numbers[3 * i], static_cast<short>(numbers[3 * i + 1]), 0};
   }
   // EINTR: whoever asks looks at the clock and asks again.
-  poll(entries.data(), entries.size(), info[2].As<Napi::Number>().Int32Value());
-  Napi::Int32Array result = Napi::Int32Array::New(env, entries.size());
-  for (size_t i = 0; i < entries.size(); ++i) result[i] = entries[i].revents;
-  return result;
+  poll(entries.data(), entries.size(), info[1].As<Napi::Number>().Int32Value());
+  for (size_t i = 0; i < entries.size(); ++i) numbers[3 * i + 2] = entries[i].revents;
 }
 
 }  // namespace

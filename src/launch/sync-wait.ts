@@ -34,6 +34,9 @@ export const POLLOUT = 4;
 /** A Worker that is being terminated ends when a native call returns: so long at most, in ms. */
 const LONGEST_WAIT = 1_000;
 
+/** How long is waited for what became of a launch that was taken back, in milliseconds. */
+const TAKEN_BACK_WITHIN = 500;
+
 interface Watched {
   readonly events: number;
   readonly call: (events: number) => void;
@@ -113,15 +116,15 @@ export class SyncWait implements Timers {
     this.until(() => outcome !== undefined || isWithdrawn());
     if (outcome === undefined) {
       native().cancelLaunch(job);
-      this.until(() => outcome !== undefined);
+      // An exec may hang for ever where the file system does: then it is ended when the wait is closed.
+      this.untilOr(() => outcome !== undefined, TAKEN_BACK_WITHIN);
     }
-    const heard = outcome as Launched | NativeFailure | undefined;
-    if (heard === undefined) return null;
-    if (isFailure(heard)) {
-      if (heard.errno === constants.errno.ECANCELED && isWithdrawn()) return null;
-      throw launchError(plan, heard);
+    if (outcome === undefined) return null;
+    if (isFailure(outcome)) {
+      if (outcome.errno === constants.errno.ECANCELED && isWithdrawn()) return null;
+      throw launchError(plan, outcome);
     }
-    return { plan, launched: heard };
+    return { plan, launched: outcome };
   }
 
   expectExit(id: number, receiver: ExitReceiver): void {
@@ -170,13 +173,17 @@ export class SyncWait implements Timers {
   /** Waits for the next thing to happen, and handles all that has. */
   turn(): void {
     const watched = [...this.#watched];
-    const numbers = Int32Array.from([this.#ready, ...watched.map(([fd]) => fd)]);
-    const wanted = Int32Array.from([POLLIN, ...watched.map(([, { events }]) => events)]);
-    const [events = 0, ...ready] = native().poll(numbers, wanted, this.#timeLeft());
-    if (events !== 0)
+    const entries = new Int32Array(3 * (watched.length + 1));
+    entries.set([this.#ready, POLLIN]);
+    for (const [index, [fd, { events }]] of watched.entries()) {
+      entries.set([fd, events], 3 * (index + 1));
+    }
+    native().poll(entries, this.#timeLeft());
+    if (entries[2] !== 0) {
       for (const event of native().takeSyncEvents(this.#events)) this.#deliver(event);
+    }
     for (const [index, [fd, entry]] of watched.entries()) {
-      const seen = ready[index] ?? 0;
+      const seen = entries[3 * (index + 1) + 2] ?? 0;
       // Whoever was called before may have given it up.
       if (seen !== 0 && this.#watched.get(fd) === entry) entry.call(seen);
     }
@@ -200,13 +207,13 @@ export class SyncWait implements Timers {
   #deliver(event: NativeEvent): void {
     if (event[0] === EVENT_EXIT) {
       const receiver = this.#exits.get(event[1]);
-      if (receiver === undefined) return this.#keepEarly(event);
       this.#exits.delete(event[1]);
-      receiver.receiveExit(toExitStatus(event));
+      if (receiver === undefined) this.#keepEarly(event);
+      else receiver.receiveExit(toExitStatus(event));
     } else if (event[0] === EVENT_REPORT) {
       const receiver = this.#reports.get(event[1]);
-      if (receiver === undefined) return this.#keepEarly(event);
-      receiver.receiveReport(toInitReport(event));
+      if (receiver === undefined) this.#keepEarly(event);
+      else receiver.receiveReport(toInitReport(event));
     } else {
       const receive = this.#launches.get(event[1]);
       this.#launches.delete(event[1]);

@@ -51,10 +51,7 @@ export function runSync(
   argsOrOptions?: readonly string[] | RunSyncOptions,
   options?: RunSyncOptions,
 ): RunReport {
-  const [args, given] = splitArguments(
-    argsOrOptions as readonly string[] | undefined,
-    options as undefined,
-  );
+  const [args, given] = splitArguments(argsOrOptions, options);
   const wish = takeRunOptions(given);
   requireSynchronous(wish);
   return new SyncRun(file, args, wish).supervise();
@@ -124,6 +121,8 @@ class SyncRun {
     const isEnding = (): boolean => this.#kind !== undefined;
     const hasEnded = (): boolean => contained.ended !== null;
 
+    // The reason may have come before there was something to end.
+    if (isEnding()) contained.end(grace);
     wait.until(() => contained.status !== null || hasEnded());
     const durationMs = this.#clock.elapsed();
     let unreadable = 0;

@@ -1,4 +1,5 @@
 // Containment by an init for a run without the event loop; and what is done where that init is lost.
+import { fstatSync } from 'node:fs';
 import { constants, uptime } from 'node:os';
 
 import { publishExit, publishLaunch } from '../launch/diagnostics.js';
@@ -9,6 +10,7 @@ import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { signalName } from '../signals.js';
 import type { SentSignal, TreeEnd } from './containment.js';
+import { findHolders } from './holders.js';
 import { readChildren } from './init.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
 import type { SyncContained } from './sync-containment.js';
@@ -43,6 +45,8 @@ export class SyncInit implements SyncContained {
   /** Before anything of the run was started, by performance.now(). */
   readonly #begun: number;
   readonly #signalled: SentSignal[] = [];
+  /** st_ino of each pipe from the run. */
+  readonly #inodes: readonly bigint[];
   /** pid → start time: the children of the init when it was last looked at. */
   #known = new Map<number, number>();
   #programEnded = false;
@@ -62,6 +66,7 @@ export class SyncInit implements SyncContained {
     this.#initPid = launched.pid;
     this.#wait = wait;
     this.#begun = begun;
+    this.#inodes = launched.ours.map((fd) => fstatSync(fd, { bigint: true }).ino);
     publishLaunch(this);
     this.#lookLater(LOOK_INTERVAL);
     wait.expectReports(launched.id, {
@@ -182,18 +187,29 @@ export class SyncInit implements SyncContained {
     // An init that did all it could has lost nothing.
     const lost = !this.#isGivenUp || this.#stoppedSince !== undefined;
     const elapsed = (performance.now() - this.#begun) / 1_000;
-    const traces = {
-      target: this.pid,
-      since: Math.floor((uptime() - elapsed) * TICKS) - TOLERANCE,
-      known: this.#known,
-      released: new Map<number, number>(),
-    };
+    const since = Math.floor((uptime() - elapsed) * TICKS) - TOLERANCE;
+    const released = new Map<number, number>();
     this.#killAll(
-      () => listMembers(traces),
+      () => {
+        this.#noteHolders(since);
+        const traces = { target: this.pid, since, known: this.#known, released };
+        const members = listMembers(traces);
+        // Each that was seen once: what it forks before it is killed is found below it no more.
+        for (const { pid, startTime } of members) this.#known.set(pid, startTime);
+        return members;
+      },
       (left) => {
         this.#conclude(left, lost, null);
       },
     );
+  }
+
+  /** Whoever can write to a pipe of the run, and was not there before it, has it from the run. */
+  #noteHolders(since: number): void {
+    for (const { pid } of [...findHolders(this.#inodes).holders.values()].flat()) {
+      const facts = readProcess(pid);
+      if (facts !== undefined && facts.startTime >= since) this.#known.set(pid, facts.startTime);
+    }
   }
 
   #conclude(left: readonly ProcessFacts[], lost: boolean, treeUsage: TreeEnd['treeUsage']): void {
