@@ -1,5 +1,5 @@
 // The report of a run: separate facts, each with what it rests on, never merged into one "ok".
-import type { SallyportError, Stage, StageSource } from '../errors.js';
+import { SallyportError, type Stage, type StageSource } from '../errors.js';
 import type { ExitStatus, ResourceUsage } from '../launch/events.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';
@@ -203,6 +203,11 @@ function describeError(error: SallyportError): RunError {
     ...(stagePath === undefined ? {} : { stagePath }),
     ...(stageSource === undefined ? {} : { stageSource }),
   };
+}
+
+/** What `launch` would have thrown. */
+export function toError({ message, ...fields }: RunError): SallyportError {
+  return new SallyportError(message, fields);
 }
 
 /** All of it arrived, and was kept or delivered. */

@@ -9,6 +9,7 @@ import { startClock, type Clock } from './clock.js';
 import type { Contained, TreeEnd } from './containment.js';
 import { Ending } from './ending.js';
 import { openFiles, type OpenFiles } from './files.js';
+import { Handle, type RunUnderWay } from './handle.js';
 import { findHolders } from './holders.js';
 import { Feeder } from './input.js';
 import { takeRunOptions, type RunOptions, type RunWish } from './options.js';
@@ -46,36 +47,22 @@ export function run(
   options?: RunOptions,
 ): Run {
   const [args, given] = splitArguments(argsOrOptions, options);
-  const handle = new Handle();
+  return startRun(file, args, given, () => undefined);
+}
+
+/** @internal `run` with a look at what is under way, as soon as the program runs. */
+export function startRun(
+  file: string,
+  args: unknown,
+  given: unknown,
+  look: (running: RunUnderWay) => void,
+): Run {
+  const handle = new Handle(look);
   return Object.assign(superviseRun(file, args, given, handle), {
     started: handle.started,
     abort: () => handle.ending?.begin('aborted'),
     release: (pid: number) => handle.contained?.release(pid),
   });
-}
-
-/** What the caller can reach of a run under way. */
-class Handle {
-  ending: Ending | null = null;
-  contained: Contained | null = null;
-  readonly started: Promise<number | null>;
-  #tell!: (pid: number | null) => void;
-
-  constructor() {
-    this.started = new Promise((resolve) => {
-      this.#tell = resolve;
-    });
-  }
-
-  start(contained: Contained): void {
-    this.contained = contained;
-    this.#tell(contained.child.pid);
-  }
-
-  close(): void {
-    this.#tell(null);
-    this.ending?.close();
-  }
 }
 
 async function superviseRun(
@@ -100,7 +87,7 @@ async function superviseRun(
     }
     if (contained === null) return await reportUnstarted(begin, files, null);
     handle.start(contained);
-    return await accompany(contained, begin, files);
+    return await accompany(contained, begin, files, handle);
   } finally {
     handle.close();
     files?.close();
@@ -134,9 +121,11 @@ async function accompany(
   contained: Contained,
   { wish, clock, ending }: Beginning,
   files: OpenFiles,
+  handle: Handle,
 ): Promise<RunReport> {
   const { child } = contained;
   const channels = openChannels(child, wish, ending, files);
+  handle.look({ child, ...channels, end: (kind) => ending.begin(kind) });
   files.input.start(child.stdin);
   ending.attach(contained);
   watchStall(child.pid, wish, ending, channels);

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 
 import type { Timers } from '../launch/timers.js';
-import { listDescendants, listProcesses, readExecutable, readProcess } from './processes.js';
+import { readExecutable } from './processes.js';
+import { RunTree } from './run-tree.js';
 
 /** One process of a run that stood still. */
 export interface StalledProcess {
@@ -48,13 +49,13 @@ export function watchForStall(
   timers: Timers,
   onStall: (evidence: StallEvidence) => void,
 ): () => void {
-  const tree = new Tree(target);
-  let base = tree.sample();
+  const tree = new RunTree(target);
+  let base = sample(tree);
   let alive = base.at;
   const lastOutput = (): number => Math.max(...channels.map((channel) => channel.lastOutput));
 
   const look = (): void => {
-    const now = tree.sample();
+    const now = sample(tree);
     // Whoever stopped us (^Z) stopped the run as well: that is no stall.
     if (now.at - due > LATE) alive += now.at - due;
     const output = lastOutput();
@@ -66,7 +67,7 @@ export function watchForStall(
       onStall({
         lastOutputMs: Math.round(now.at - output),
         silentMs: Math.round(now.at - alive),
-        processes: tree.describe(base),
+        processes: describe(tree, base),
       });
       return;
     }
@@ -93,47 +94,24 @@ function isProgress(before: Sample, after: Sample): boolean {
   return share >= PROGRESS_SHARE || after.bytes - before.bytes >= PROGRESS_BYTES;
 }
 
-/** The processes of a run: those below the target, and below what adopts its orphans. */
-class Tree {
-  readonly #target: number;
-  readonly #roots: Set<number>;
-
-  constructor(target: number) {
-    this.#target = target;
-    const parent = readProcess(target)?.ppid;
-    // An init of the run stands between us and the target.
-    const init = parent === undefined || parent === process.pid || parent <= 1 ? target : parent;
-    this.#roots = new Set([init]);
+function sample(tree: RunTree): Sample {
+  const cpu = new Map<number, number>();
+  let bytes = 0;
+  for (const { pid, cpuMs } of tree.members()) {
+    cpu.set(pid, cpuMs);
+    bytes += readTraffic(pid);
   }
+  return { at: performance.now(), cpu, bytes };
+}
 
-  sample(): Sample {
-    const cpu = new Map<number, number>();
-    let bytes = 0;
-    for (const { pid, cpuMs } of this.#members()) {
-      cpu.set(pid, cpuMs);
-      bytes += readTraffic(pid);
-    }
-    return { at: performance.now(), cpu, bytes };
-  }
-
-  describe(before: Sample): StalledProcess[] {
-    return this.#members().map(({ pid, state, cpuMs }) => ({
-      pid,
-      executable: readExecutable(pid),
-      state,
-      wchan: readWaitChannel(pid),
-      cpuMs: cpuMs - (before.cpu.get(pid) ?? 0),
-    }));
-  }
-
-  #members(): ReturnType<typeof listProcesses> {
-    const processes = listProcesses();
-    const below = new Set(listDescendants(processes, this.#roots).map(({ pid }) => pid));
-    return processes.filter(
-      ({ pid, sid, alive }) =>
-        alive && (pid === this.#target || below.has(pid) || sid === this.#target),
-    );
-  }
+function describe(tree: RunTree, before: Sample): StalledProcess[] {
+  return tree.members().map(({ pid, state, cpuMs }) => ({
+    pid,
+    executable: readExecutable(pid),
+    state,
+    wchan: readWaitChannel(pid),
+    cpuMs: cpuMs - (before.cpu.get(pid) ?? 0),
+  }));
 }
 
 function readTraffic(pid: number): number {
