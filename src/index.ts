@@ -28,6 +28,7 @@ export { launch } from './launch/launch.js';
 export { Child, type ChildEvents } from './launch/child.js';
 export type { ExitStatus, ResourceUsage } from './launch/events.js';
 export { run, type Run } from './run/run.js';
+export { runSync, type RunSyncOptions, type SyncChannelOptions } from './run/run-sync.js';
 export { runLines, type Lines } from './run/run-lines.js';
 export { runPipeline, type PipelineReport, type PipelineStage } from './run/pipeline.js';
 export type { RunInput, RunOptions } from './run/options.js';

@@ -132,8 +132,10 @@ export interface NativeBinding {
   /** The descriptor is readable while events wait to be fetched. */
   openSyncEvents(): [events: SyncEvents, ready: number] | NativeFailure;
   takeSyncEvents(events: SyncEvents): readonly NativeEvent[];
-  /** poll(2). @param timeout milliseconds; -1: no end */
-  poll(descriptors: Int32Array, events: Int32Array, timeout: number): Int32Array;
+  /** Closes the descriptor; what was not fetched is taken back or ended. */
+  closeSyncEvents(events: SyncEvents): void;
+  /** poll(2). @param entries triples: descriptor, events, and what came of them. @param timeout ms */
+  poll(entries: Int32Array, timeout: number): void;
   cancelLaunch(job: number): void;
   /** @param command COMMAND_* of native/launcher/instructions.h */
   commandInit(init: number, command: number, argument: number): void;
@@ -151,7 +153,9 @@ export interface NativeBinding {
   signalProcess(pid: number, startTime: number, signal: number): number;
   /** Both ends blocking and close-on-exec. */
   openPipe(): [readEnd: number, writeEnd: number] | NativeFailure;
-  /** Best effort. */
+  /** A file without a name in memory, close-on-exec. The name is for /proc only. */
+  openMemoryFile(name: string): number | NativeFailure;
+  /** Best effort, and only from the default size. */
   enlargePipe(fd: number): void;
   onEvents(callback: (events: readonly NativeEvent[]) => void): void;
   keepAlive(wanted: boolean): void;
@@ -237,6 +241,10 @@ export interface NativeBinding {
   saveTerminalModes(fd: number): ArrayBuffer | null;
   /** 0 or a positive errno. */
   restoreTerminalModes(fd: number, modes: ArrayBuffer): number;
+  /** 0 where it is none, or does not say. */
+  terminalColumns(fd: number): number;
+  /** Also from the background. What was written, or a negative errno. */
+  writeTerminal(fd: number, bytes: Uint8Array): number;
   /** Our own. */
   processGroup(): number;
   /** The signal that stopped this child, once for each stop, or 0. */

@@ -21,6 +21,7 @@
 #include "core/accounts.h"
 #include "core/lane_pool.h"
 #include "core/launch_job.h"
+#include "core/memory_file.h"
 #include "core/pipes.h"
 #include "core/posix_spawner.h"
 #include "core/process_signal.h"
@@ -197,6 +198,13 @@ Napi::Value OpenPipe(const Napi::CallbackInfo& info) {
   return ends;
 }
 
+// (name) -> descriptor | failure
+Napi::Value OpenMemoryFileJs(const Napi::CallbackInfo& info) {
+  Result<UniqueFd> file = OpenMemoryFile(info[0].As<Napi::String>().Utf8Value().c_str());
+  if (!file.ok()) return FailureToJs(info.Env(), file.error());
+  return Napi::Number::New(info.Env(), file.value().release());
+}
+
 void EnlargePipeJs(const Napi::CallbackInfo& info) {
   EnlargePipe(info[0].As<Napi::Number>().Int32Value());
 }
@@ -220,6 +228,7 @@ void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("releaseZombie", Napi::Function::New<ReleaseZombie>(env, "releaseZombie"));
   exports.Set("signalProcess", Napi::Function::New<SignalStranger>(env, "signalProcess"));
   exports.Set("openPipe", Napi::Function::New<OpenPipe>(env, "openPipe"));
+  exports.Set("openMemoryFile", Napi::Function::New<OpenMemoryFileJs>(env, "openMemoryFile"));
   exports.Set("onEvents", Napi::Function::New<OnEvents>(env, "onEvents"));
   exports.Set("commandInit", Napi::Function::New<CommandInit>(env, "commandInit"));
   exports.Set("enlargePipe", Napi::Function::New<EnlargePipeJs>(env, "enlargePipe"));

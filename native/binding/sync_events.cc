@@ -12,6 +12,8 @@
 
 #include "binding/events_to_js.h"
 #include "binding/values.h"
+#include "core/account_lookups.h"
+#include "core/lane_pool.h"
 #include "core/unique_fd.h"
 
 namespace sallyport {
@@ -22,9 +24,6 @@ namespace {
 class SyncMailbox : public LaunchListener {
  public:
   explicit SyncMailbox(UniqueFd ready) : ready_(std::move(ready)) {}
-  ~SyncMailbox() override {
-    for (const Event& event : events_) AbandonEvent(event);
-  }
 
   int ready() const { return ready_.get(); }
 
@@ -45,18 +44,42 @@ class SyncMailbox : public LaunchListener {
     return std::exchange(events_, {});
   }
 
- private:
-  void Post(Event event) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    events_.push_back(std::move(event));
-    const uint64_t one = 1;
-    const ssize_t size = write(ready_.get(), &one, sizeof one);
-    static_cast<void>(size);
+  // Nobody fetches any more, be it that the wait is over or that its Worker was terminated: what is
+  // not known of is taken back or ended, as EventMailbox does it.
+  void Close() {
+    std::vector<Event> unfetched;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!ready_.valid()) return;
+      ready_.reset();
+      unfetched.swap(events_);
+    }
+    for (const Event& event : unfetched) AbandonEvent(event);
+    Reaper::Instance().ReleaseAll(this);
+    AccountLookups::Instance().CancelAll(this);
+    LanePool::Instance(true).CancelAll(this);
+    LanePool::Instance(false).CancelAll(this);
+    InitLinks::Instance().CloseAll(this);
   }
 
-  std::mutex mutex_;  // guards the field below
+ private:
+  void Post(Event event) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (ready_.valid()) {
+        events_.push_back(std::move(event));
+        const uint64_t one = 1;
+        const ssize_t size = write(ready_.get(), &one, sizeof one);
+        static_cast<void>(size);
+        return;
+      }
+    }
+    AbandonEvent(event);
+  }
+
+  std::mutex mutex_;  // guards the fields below
   std::vector<Event> events_;
-  UniqueFd ready_;
+  UniqueFd ready_;  // not valid: closed
 };
 
 using Held = std::shared_ptr<SyncMailbox>;
@@ -70,7 +93,10 @@ Napi::Value OpenSyncEvents(const Napi::CallbackInfo& info) {
   if (!ready.valid()) return FailureToJs(env, {"descriptor", errno, ""});
   Held* const held = new Held(std::make_shared<SyncMailbox>(std::move(ready)));
   Napi::Array result = Napi::Array::New(env, 2);
-  result.Set(0u, Napi::External<Held>::New(env, held, [](Napi::Env, Held* gone) { delete gone; }));
+  result.Set(0u, Napi::External<Held>::New(env, held, [](Napi::Env, Held* gone) {
+               (*gone)->Close();
+               delete gone;
+             }));
   result.Set(1u, Napi::Number::New(env, (*held)->ready()));
   return result;
 }
@@ -81,20 +107,21 @@ Napi::Value TakeSyncEvents(const Napi::CallbackInfo& info) {
   return Napi::Value(info.Env(), EventsToJs(info.Env(), events));
 }
 
-// (Int32Array of descriptors, Int32Array of poll(2) events, ms or -1) -> Int32Array of revents
-Napi::Value Poll(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  const Napi::Int32Array descriptors = info[0].As<Napi::Int32Array>();
-  const Napi::Int32Array events = info[1].As<Napi::Int32Array>();
-  std::vector<pollfd> entries(descriptors.ElementLength());
+// (handle): nothing more is fetched, and its descriptor is closed.
+void CloseSyncEvents(const Napi::CallbackInfo& info) { ToMailbox(info[0])->Close(); }
+
+// (Int32Array of triples: descriptor, poll(2) events, revents, which are filled in; ms or -1).
+// Makes no value: when it returns, its Worker may have been terminated.
+void Poll(const Napi::CallbackInfo& info) {
+  Napi::Int32Array triples = info[0].As<Napi::Int32Array>();
+  int32_t* const numbers = triples.Data();
+  std::vector<pollfd> entries(triples.ElementLength() / 3);
   for (size_t i = 0; i < entries.size(); ++i) {
-    entries[i] = {descriptors[i], static_cast<short>(events[i]), 0};
+    entries[i] = {numbers[3 * i], static_cast<short>(numbers[3 * i + 1]), 0};
   }
   // EINTR: whoever asks looks at the clock and asks again.
-  poll(entries.data(), entries.size(), info[2].As<Napi::Number>().Int32Value());
-  Napi::Int32Array result = Napi::Int32Array::New(env, entries.size());
-  for (size_t i = 0; i < entries.size(); ++i) result[i] = entries[i].revents;
-  return result;
+  poll(entries.data(), entries.size(), info[1].As<Napi::Number>().Int32Value());
+  for (size_t i = 0; i < entries.size(); ++i) numbers[3 * i + 2] = entries[i].revents;
 }
 
 }  // namespace
@@ -106,6 +133,7 @@ std::shared_ptr<LaunchListener> ToSyncListener(const Napi::Value& value) {
 void InitSyncEvents(Napi::Env env, Napi::Object exports) {
   exports.Set("openSyncEvents", Napi::Function::New<OpenSyncEvents>(env, "openSyncEvents"));
   exports.Set("takeSyncEvents", Napi::Function::New<TakeSyncEvents>(env, "takeSyncEvents"));
+  exports.Set("closeSyncEvents", Napi::Function::New<CloseSyncEvents>(env, "closeSyncEvents"));
   exports.Set("poll", Napi::Function::New<Poll>(env, "poll"));
 }
 

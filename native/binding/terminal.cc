@@ -47,6 +47,17 @@ Napi::Value RestoreTerminalModesJs(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), RestoreTerminalModes(IntegerAt(info, 0), modes));
 }
 
+Napi::Value TerminalColumnsJs(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), TerminalColumns(IntegerAt(info, 0)));
+}
+
+// (fd, bytes) -> how many were written, or a negative errno value
+Napi::Value WriteTerminalJs(const Napi::CallbackInfo& info) {
+  const Napi::Uint8Array bytes = info[1].As<Napi::Uint8Array>();
+  const ssize_t size = WriteTerminal(IntegerAt(info, 0), bytes.Data(), bytes.ByteLength());
+  return Napi::Number::New(info.Env(), static_cast<double>(size < 0 ? -errno : size));
+}
+
 Napi::Value ProcessGroupJs(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), ProcessGroup());
 }
@@ -75,6 +86,8 @@ void InitTerminal(Napi::Env env, Napi::Object exports) {
               Napi::Function::New<SaveTerminalModesJs>(env, "saveTerminalModes"));
   exports.Set("restoreTerminalModes",
               Napi::Function::New<RestoreTerminalModesJs>(env, "restoreTerminalModes"));
+  exports.Set("terminalColumns", Napi::Function::New<TerminalColumnsJs>(env, "terminalColumns"));
+  exports.Set("writeTerminal", Napi::Function::New<WriteTerminalJs>(env, "writeTerminal"));
   exports.Set("processGroup", Napi::Function::New<ProcessGroupJs>(env, "processGroup"));
   exports.Set("peekStopped", Napi::Function::New<PeekStoppedJs>(env, "peekStopped"));
   exports.Set("raiseDefault", Napi::Function::New<RaiseDefaultJs>(env, "raiseDefault"));

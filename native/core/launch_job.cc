@@ -85,7 +85,8 @@ Result<bool> OpenTable(LaunchJob& job) {
     } else {
       Result<ChannelPipe> pipe =
           OpenChannelPipe(entry.kind == TableEntry::Kind::kPipeToChild ? PipeDirection::kToChild
-                                                                       : PipeDirection::kFromChild);
+                                                                       : PipeDirection::kFromChild,
+                          entry.held);
       if (!pipe.ok()) return pipe.error();
       job.request.descriptors.push_back({pipe.value().theirs.get(), entry.target});
       job.ours.push_back(std::move(pipe.value().ours));

@@ -19,7 +19,9 @@ struct TableEntry {
   enum class Kind { kNull, kPipeToChild, kPipeFromChild, kHeld, kSameAs };
   int target;
   Kind kind;
-  int held;  // kHeld: a number in LaunchJob::held; kSameAs: the target of an earlier pipe
+  // kHeld: a number in LaunchJob::held; kSameAs: the target of an earlier pipe; a pipe: its size in
+  // bytes, or below 1 for the kernel's default.
+  int held;
 };
 
 using JobId = uint64_t;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 namespace sallyport {
 
@@ -12,9 +13,15 @@ namespace {
 
 constexpr int kBusyPipe = 1 << 18;  // bytes
 
+// PIPE_DEF_BUFFERS pages of the kernel, pipe(7).
+int DefaultSize() { return 16 * static_cast<int>(sysconf(_SC_PAGESIZE)); }
+
 }  // namespace
 
-void EnlargePipe(int fd) { fcntl(fd, F_SETPIPE_SZ, kBusyPipe); }
+void EnlargePipe(int fd) {
+  // Any other size is somebody's wish.
+  if (fcntl(fd, F_GETPIPE_SZ) == DefaultSize()) fcntl(fd, F_SETPIPE_SZ, kBusyPipe);
+}
 
 Result<PlainPipe> OpenPlainPipe() {
   int ends[2];
@@ -30,7 +37,7 @@ Result<PlainPipe> OpenPlainPipe() {
   return pipe;
 }
 
-Result<ChannelPipe> OpenChannelPipe(PipeDirection direction) {
+Result<ChannelPipe> OpenChannelPipe(PipeDirection direction, int size) {
   Result<PlainPipe> opened = OpenPlainPipe();
   if (!opened.ok()) return opened.error();
   auto& [read_end, write_end] = opened.value();
@@ -40,6 +47,9 @@ Result<ChannelPipe> OpenChannelPipe(PipeDirection direction) {
   // The two ends are two open file descriptions: this does not reach the child's.
   if (fcntl(pipe.ours.get(), F_SETFL, (to_child ? O_WRONLY : O_RDONLY) | O_NONBLOCK) != 0) {
     return SysError{"descriptor", errno, ""};
+  }
+  if (size > 0 && fcntl(pipe.ours.get(), F_SETPIPE_SZ, size) < 0) {
+    return SysError{"pipeSize", errno, std::to_string(size)};
   }
   return pipe;
 }

@@ -13,8 +13,9 @@ struct ChannelPipe {
   UniqueFd theirs;  // blocking: programs expect that of their standard channels
 };
 
-// Enlarges a pipe to 256 KiB, F_SETPIPE_SZ of fcntl(2): larger ones are slower again, as their pages
-// fall out of the cache. Refused quietly where the user's pipes hold too much already.
+// Enlarges a pipe of the default size to 256 KiB, F_SETPIPE_SZ of fcntl(2): larger ones are slower
+// again, as their pages fall out of the cache. Refused quietly where the user's pipes hold too much
+// already.
 void EnlargePipe(int fd);
 
 struct PlainPipe {
@@ -26,7 +27,8 @@ struct PlainPipe {
 Result<PlainPipe> OpenPlainPipe();
 
 // A real pipe, pipe2(O_CLOEXEC), both ends above 2. The child can open /dev/stdout on a pipe, which
-// it cannot on the socket pairs that Node makes. Stage "descriptor".
-Result<ChannelPipe> OpenChannelPipe(PipeDirection direction);
+// it cannot on the socket pairs that Node makes. `size` in bytes, which the kernel rounds up; below
+// 1: the kernel's default. Stages "descriptor" and, with the size as its path, "pipeSize".
+Result<ChannelPipe> OpenChannelPipe(PipeDirection direction, int size = 0);
 
 }  // namespace sallyport

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +62,16 @@ int RestoreTerminalModes(int fd, const termios& modes) {
     if (errno != EINTR) return errno;
   }
   return 0;
+}
+
+int TerminalColumns(int fd) {
+  winsize size;
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+ssize_t WriteTerminal(int fd, const void* bytes, size_t size) {
+  const TtouBlocked blocked;
+  return write(fd, bytes, size);
 }
 
 pid_t ProcessGroup() { return getpgrp(); }

@@ -24,6 +24,13 @@ Result<termios> SaveTerminalModes(int fd);
 // 0 or an errno value. Works from a background group too. What was typed and not yet read stays.
 int RestoreTerminalModes(int fd, const termios& modes);
 
+// Of the terminal's window; 0 where fd is none or does not say.
+int TerminalColumns(int fd);
+
+// write(2), also from a background group where the terminal stops those that write (stty tostop).
+// What was written, or -1 with errno set.
+ssize_t WriteTerminal(int fd, const void* bytes, size_t size);
+
 pid_t ProcessGroup();
 
 // The signal by which this child of ours was stopped, once for each stop; 0 when it was not, or

@@ -8,6 +8,8 @@ export interface Job {
   readonly session: Session;
   /** The terminal that the child is to have from its first moment, by its number. */
   readonly foreground: number | undefined;
+  /** Called before this process stops with its child. */
+  beforeStop?: (() => void) | undefined;
   watch(child: Child): void;
   /** The child could not be started: `foreground` is undefined from now on. */
   abandon(): void;

@@ -43,6 +43,17 @@ program
   )
   .option('--cwd <DIR>', 'start in this directory')
   .option('--session <new|group|inherit>', 'session of the program (default: see below)')
+  .option('--deadline <TIME>', 'end it after so long: 90, 1.5m, 250ms; seconds without a unit')
+  .option('--stall <TIME>', 'end it after so long without output and progress (pipes)')
+  .option('--max-output <SIZE>', 'end it beyond so many bytes of stdout, or of stderr (pipes)')
+  .option('--grace <TIME>', 'time between SIGTERM and SIGKILL (default: 2s)')
+  .option('--drain <TIME>', 'time for pipes that others hold after its end (default: 0.5s)')
+  .option('--limit <NAME=SOFT[:HARD]>', 'resource limit, as in nofile=1024 (repeatable)', collect)
+  .option('--user <USER>', 'run as this user, by name or number')
+  .option('--report <FILE>', 'append a record of the run, one line of JSON (pipes)')
+  .option('--status', 'say on the terminal how it is doing, in one line (pipes)')
+  .option('--quiet', 'no word of sallyport about pipes and about what was ended')
+  .option('--no-shield', 'let the program read what is in /proc of sallyport')
   .option('--allow-new-privileges', 'let setuid programs such as sudo work')
   .option('--explain', 'print the launch plan and start nothing')
   .option('--json', 'with --explain: as JSON')
@@ -57,12 +68,19 @@ program stays in the process group of the caller.
 Signals: INT, TERM, HUP, QUIT and WINCH are passed on to the process group of
 the program, USR1 and USR2 to the program.
 
+Supervision: with one of --deadline, --stall, --max-output, --grace, --drain,
+--report and --status everything that the program leaves is ended with it. The
+standard channels stay inherited, unless an option marked (pipes) must see them:
+then stdout and stderr are pipes, of which all is passed on.
+
 Exit code: that of the program, or 128+n where signal n ended it; 127 where it
-was not found, 126 where it cannot be executed, 125 where sallyport failed.
+was not found, 126 where it cannot be executed, 125 where sallyport failed, or
+ended the program at a deadline, a stall or a limit.
 
 Examples:
   sallyport run --env HOME git status
   sallyport run --pass 5 --pass 7=3 ./server 5<config.json 7<key.pem
+  sallyport run --deadline 10m --stall 2m --report runs.jsonl npm test
   sallyport run --env CI=1 --explain npm test`,
   )
   .passThroughOptions()

@@ -12,6 +12,7 @@ import type { Terminal } from './terminal.js';
 export class SeparateJob implements Job {
   readonly session;
   readonly foreground = undefined;
+  beforeStop: (() => void) | undefined;
   #child: Child | null = null;
 
   constructor(session: 'new' | 'group') {
@@ -42,6 +43,7 @@ export class SeparateJob implements Job {
   #stop(signal: NodeJS.Signals): void {
     // The kernel would have discarded it, had we no handler.
     if (isGroupOrphaned(native().processGroup())) return;
+    this.beforeStop?.();
     // SIGTSTP it would discard too: a session of its own is an orphaned group.
     sendToGroup(this.#child, 'SIGSTOP');
     native().raiseDefault(constants.signals[signal], false);
@@ -52,6 +54,7 @@ export class SeparateJob implements Job {
 export class FollowingJob implements Job {
   readonly session = 'inherit';
   readonly foreground = undefined;
+  beforeStop: (() => void) | undefined;
   #child: Child | null = null;
 
   constructor(terminal: Terminal | null) {
@@ -85,6 +88,7 @@ export class FollowingJob implements Job {
     if (this.#child === null) return;
     const signal = native().peekStopped(this.#child.pid);
     if (signal === 0) return;
+    this.beforeStop?.();
     if (isGroupOrphaned(native().processGroup())) sendToChild(this.#child, 'SIGCONT');
     else native().raiseDefault(signal, false);
   }

@@ -10,6 +10,18 @@ export interface RunFlags {
   cwd?: string;
   session?: string;
   allowNewPrivileges?: boolean;
+  deadline?: string;
+  stall?: string;
+  grace?: string;
+  drain?: string;
+  maxOutput?: string;
+  limit?: string[];
+  user?: string;
+  report?: string;
+  quiet?: boolean;
+  status?: boolean;
+  /** False with --no-shield. */
+  shield?: boolean;
   explain?: boolean;
   json?: boolean;
 }

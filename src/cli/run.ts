@@ -5,6 +5,7 @@ import {
   createEnvironment,
   describePlan,
   planLaunch,
+  shieldParent,
   spawn,
   type Child,
   type ExitStatus,
@@ -17,7 +18,10 @@ import { formatPlan } from './explain.js';
 import type { Job } from './job.js';
 import { complain, print } from './output.js';
 import { prepareJob } from './prepare-job.js';
+import { parseLimits, parseUser } from './quantities.js';
 import { parsePass, parseSession, parseVariables, type RunFlags } from './run-options.js';
+import { runSupervised } from './supervised-run.js';
+import { channelsFor, containmentFor, parseSupervision } from './supervision.js';
 import { findTerminal } from './terminal.js';
 
 /** @returns the exit code, where this process is still there to have one */
@@ -28,14 +32,21 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
   }
   // Before anything else opens descriptors of its own.
   const pass = parsePass(flags.pass);
-  const job = prepareJob(parseSession(flags.session), findTerminal());
+  const supervision = parseSupervision(flags);
+  const limits = parseLimits(flags.limit);
+  const user = parseUser(flags.user);
+  const terminal = findTerminal();
+  const job = prepareJob(parseSession(flags.session), terminal);
+  const stdio = channelsFor(supervision);
   const options: SpawnOptions = {
-    stdio: 'inherit',
+    ...(stdio === undefined ? {} : { stdio }),
     pass,
     env: createEnvironment(parseVariables(flags.env, process.env)),
     session: job.session,
     noNewPrivileges: flags.allowNewPrivileges !== true,
     ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(user === undefined ? {} : { user }),
     ...(job.foreground === undefined ? {} : { foreground: job.foreground }),
   };
   if (flags.explain === true) {
@@ -45,7 +56,12 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
     );
     return 0;
   }
-  return await start(job, file, args, options);
+  // What a program under our uid could take from /proc/<our pid> is ours, and was not named.
+  if (flags.shield !== false) shieldParent();
+  if (supervision === null) return await start(job, file, args, options);
+  const containment = containmentFor(job.session, terminal !== null);
+  const call = { job, terminal, file, args, options: { ...options, containment }, supervision };
+  return native().exitNow(await runSupervised(call, exitCode));
 }
 
 async function start(

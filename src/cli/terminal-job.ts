@@ -22,6 +22,7 @@ const SHELL_LOOKS = 50;
 export class TerminalJob implements Job {
   readonly session = 'group';
   foreground: number | undefined;
+  beforeStop: (() => void) | undefined;
   readonly #terminal: Terminal;
   readonly #ownGroup = native().processGroup();
   #child: Child | null = null;
@@ -115,6 +116,7 @@ export class TerminalJob implements Job {
 
   #stop(child: Child, signal: number): void {
     this.#isChildStopped = true;
+    this.beforeStop?.();
     if (this.#hasGiven) this.#terminal.take(true);
     this.#hasGiven = false;
     if (!isGroupOrphaned(this.#ownGroup)) {

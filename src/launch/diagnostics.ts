@@ -21,14 +21,14 @@ export interface ExitMessage {
 const launches = channel('sallyport:launch');
 const exits = channel('sallyport:exit');
 
-export function publishLaunch({ pid, plan }: Child): void {
+export function publishLaunch({ pid, plan }: Pick<Child, 'pid' | 'plan'>): void {
   // To describe a plan costs more than to launch it: for those who listen.
   if (!launches.hasSubscribers) return;
   const message: LaunchMessage = { pid, plan: describePlan(plan) };
   launches.publish(message);
 }
 
-export function publishExit({ pid, plan }: Child, status: ExitStatus): void {
+export function publishExit({ pid, plan }: Pick<Child, 'pid' | 'plan'>, status: ExitStatus): void {
   if (!exits.hasSubscribers) return;
   const message: ExitMessage = { pid, file: plan.file, status };
   exits.publish(message);

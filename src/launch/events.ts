@@ -7,6 +7,7 @@ import {
   type NativeEvent,
   type NativeExit,
   type NativeFailure,
+  type NativeReport,
 } from '../native.js';
 import { signalName } from '../signals.js';
 
@@ -158,14 +159,14 @@ function receive(event: NativeEvent): void {
     const receiver = children.get(event[1]);
     if (receiver === undefined) premature.set(event[1], event);
     children.delete(event[1]);
-    receiver?.receiveExit(decode(event));
+    receiver?.receiveExit(toExitStatus(event));
     return;
   }
   if (event[0] === EVENT_REPORT) {
-    const [, init, kind, pid, code, status, ...usage] = event;
+    const [, init, kind] = event;
     const receiver = inits.get(init);
     if (kind === 0) inits.delete(init);
-    receiver?.receiveReport({ kind, pid, code, status, usage });
+    receiver?.receiveReport(toInitReport(event));
     return;
   }
   const receiver = launches.get(event[1]);
@@ -195,7 +196,19 @@ export function toResourceUsage(usage: readonly number[]): ResourceUsage {
   };
 }
 
-function decode([, , code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {
+export function toInitReport([, , kind, pid, code, status, ...usage]: NativeReport): InitReport {
+  return { kind, pid, code, status, usage };
+}
+
+export function toExitStatus([
+  ,
+  ,
+  code,
+  signal,
+  coreDumped,
+  lost,
+  ...usage
+]: NativeExit): ExitStatus {
   return {
     code: code === -1 ? null : code,
     signal: signal === 0 ? null : signalName(signal),

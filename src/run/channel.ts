@@ -1,6 +1,7 @@
 // One output channel of a run: read to its end, counted, kept, hashed, handed on.
 import type { Readable } from 'node:stream';
 
+import { reportChannel, type ReadingEnd } from './channel-report.js';
 import { Hasher } from './hash.js';
 import type { PipeHolder } from './holders.js';
 import { Keeper } from './keeper.js';
@@ -10,7 +11,7 @@ import type { ChannelReport } from './report.js';
 import type { Sink } from './sink.js';
 
 /** A pipe never holds more than this (fs.pipe-max-size): what comes after it was written later. */
-const LARGEST_PIPE = 1 << 20;
+export const LARGEST_PIPE = 1 << 20;
 
 export interface ChannelListener {
   /** More was seen than the limit. Once. */
@@ -32,7 +33,7 @@ export class Channel {
   readonly #listener: ChannelListener;
   readonly #keeper: Keeper;
   readonly #hasher = new Hasher();
-  #end: ChannelReport['end'] | undefined;
+  #end: ReadingEnd | undefined;
   #heldBy: readonly PipeHolder[] = [];
   #waiting = 0;
   #resumed: Promise<void> | undefined;
@@ -110,20 +111,15 @@ export class Channel {
   }
 
   async report(): Promise<ChannelReport> {
-    const { data, omitted } = this.#keeper.take();
-    const sha256 = await this.#hasher.digest().catch(() => '');
-    const end = this.#end ?? 'cut';
-    const report = {
+    return reportChannel({
       observed: this.#stream !== null,
-      omitted,
       bytesSeen: this.bytesSeen,
-      bytesKept: data.length,
-      sha256,
-      end: end === 'eof' && omitted !== null ? ('truncated' as const) : end,
+      kept: this.#keeper.take(),
+      sha256: await this.#hasher.digest().catch(() => ''),
+      end: this.#end ?? 'cut',
       heldBy: this.#heldBy,
-      deliveryError: this.#sink?.error?.message ?? null,
-    };
-    return withContent(report, data, omitted?.at ?? data.length);
+      sink: this.#sink,
+    });
   }
 
   #receive(chunk: Uint8Array): void {
@@ -171,26 +167,9 @@ export class Channel {
     });
   }
 
-  #close(end: 'eof' | 'held' | 'cut'): void {
+  #close(end: ReadingEnd): void {
     if (!this.isOpen) return;
     this.#end = end;
     this.#resolveClosed();
   }
-}
-
-/** Not enumerable: a record of the report, or a log of it, holds nothing of the output. */
-function withContent(
-  report: Omit<ChannelReport, 'data' | 'text'>,
-  data: Buffer,
-  gap: number,
-): ChannelReport {
-  let text: string | undefined;
-  return Object.defineProperties(report, {
-    data: { value: data, enumerable: false },
-    text: {
-      // Each part by itself: a character cut in two at the gap must not join the other half's bytes.
-      get: () => (text ??= data.toString('utf8', 0, gap) + data.toString('utf8', gap)),
-      enumerable: false,
-    },
-  }) as ChannelReport;
 }

@@ -1,176 +1,62 @@
 // Containment by session and process group: reaches what stayed in them, and says no more than that.
-import { constants } from 'node:os';
-
 import { invalid } from '../errors.js';
 import type { Child } from '../launch/child.js';
 import { launchChild } from '../launch/launch.js';
-import { native } from '../native.js';
-import type { Contain, Contained, SentSignal, Survivor, TreeEnd } from './containment.js';
-import { listDescendants, listProcesses, readExecutable, type ProcessFacts } from './processes.js';
-
-const { SIGTERM, SIGCONT, SIGKILL } = constants.signals;
-
-/** Milliseconds between two looks at what is left, doubled each time. */
-const FIRST_LOOK = 5;
-const LONGEST_PAUSE = 80;
-
-/** How long after SIGKILL a process counts as one that cannot be ended, in milliseconds. */
-const UNKILLABLE_AFTER = 2_000;
+import { loopTimers } from '../launch/timers.js';
+import type { RawOptions } from '../plan/options.js';
+import type { Contain, Contained, TreeEnd } from './containment.js';
+import { GroupEnd } from './group-end.js';
 
 export const containByGroup: Contain = async (file, args, options, takeover) => {
-  if (options.session === 'inherit') {
-    throw invalid(
-      'ERR_SALLYPORT_INVALID_ARGUMENT',
-      'session',
-      "'inherit' leaves the run in our own process group: write 'new' or 'group'",
-    );
-  }
+  requireOwnGroup(options);
   return new Group(await launchChild(file, args, options, { ...takeover, keepsZombie: true }));
 };
 
-/**
- * The leader is not reaped before the run is over. So its number is taken, and whoever has it as
- * session or group is of this run, however late the look.
- */
+/** @throws {SallyportTypeError} where the run would be in our own group */
+export function requireOwnGroup(options: RawOptions): void {
+  if (options.session !== 'inherit') return;
+  throw invalid(
+    'ERR_SALLYPORT_INVALID_ARGUMENT',
+    'session',
+    "'inherit' leaves the run in our own process group: write 'new' or 'group'",
+  );
+}
+
 class Group implements Contained {
   readonly method = 'group';
   readonly child: Child;
   readonly ended: Promise<TreeEnd>;
-
-  readonly #signalled: SentSignal[] = [];
-  /** pid → start time. */
-  readonly #released = new Map<number, number>();
-  #resolve!: (end: TreeEnd) => void;
-  #exited = false;
-  #over = false;
-  /** When SIGKILL is due, by performance.now(). */
-  #killAt = Infinity;
-  #killedAt = Infinity;
-  #pause = FIRST_LOOK;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #end: GroupEnd;
 
   constructor(child: Child) {
     this.child = child;
+    let over!: (end: TreeEnd) => void;
     this.ended = new Promise((resolve) => {
-      this.#resolve = resolve;
+      over = resolve;
     });
+    const leader = {
+      pid: child.pid,
+      ownsSession: child.plan.session === 'new',
+      signalGroup: (signal: number) => child.killGroup(signal),
+      releaseZombie: () => {
+        child.releaseZombie();
+      },
+    };
+    this.#end = new GroupEnd(leader, loopTimers, over);
     void child.exited.then(() => {
-      this.#exited = true;
-      this.#look();
+      this.#end.leaderExited();
     });
   }
 
   end(grace: number): void {
-    if (this.#over || this.#killAt !== Infinity) return;
-    this.#killAt = performance.now() + grace;
-    const processes = this.#signal(SIGTERM);
-    // A stopped process gets nothing but SIGKILL and SIGCONT.
-    this.#signal(SIGCONT);
-    this.#signalled.push({ signal: 'SIGTERM', at: 'end', processes });
-    this.#lookLater();
+    this.#end.end(grace);
   }
 
   kill(): void {
-    if (this.#over) return;
-    this.#killAt = Math.min(this.#killAt, performance.now());
-    this.#look();
+    this.#end.kill();
   }
 
   release(pid: number): void {
-    const member = this.#members().find((process) => process.pid === pid);
-    if (member !== undefined) this.#released.set(pid, member.startTime);
-  }
-
-  #look(): void {
-    if (this.#over) return;
-    clearTimeout(this.#timer);
-    const left = this.#members();
-    if (this.#exited && left.length === 0) {
-      this.#finish([]);
-      return;
-    }
-    const now = performance.now();
-    if (now >= this.#killAt) {
-      if (this.#killedAt === Infinity) {
-        this.#killedAt = now;
-        this.#signalled.push({ signal: 'SIGKILL', at: 'kill', processes: left.length });
-      }
-      if (now - this.#killedAt > UNKILLABLE_AFTER) {
-        this.#finish(left);
-        return;
-      }
-      // Each time: what was forked between the listing and the signal is found by the next look.
-      this.#signal(SIGKILL);
-    }
-    if (this.#killAt !== Infinity) this.#lookLater();
-  }
-
-  #lookLater(): void {
-    const untilKill = Math.max(0, this.#killAt - performance.now());
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(
-      () => {
-        this.#look();
-      },
-      this.#killedAt === Infinity ? Math.min(this.#pause, untilKill) : this.#pause,
-    );
-    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
-  }
-
-  #members(): ProcessFacts[] {
-    const { pid: leader, plan } = this.child;
-    const ownsSession = plan.session === 'new';
-    const processes = listProcesses();
-    const members = processes.filter(
-      ({ pid, pgid, sid, alive }) =>
-        alive &&
-        (pgid === leader || (ownsSession && sid === leader)) &&
-        !(this.#exited && pid === leader),
-    );
-    if (this.#released.size === 0) return members;
-    const gone = processes.filter(({ pid, startTime }) => this.#released.get(pid) === startTime);
-    const free = new Set(gone.map(({ pid }) => pid));
-    for (const { pid } of listDescendants(processes, free)) free.add(pid);
-    return members.filter(({ pid }) => !free.has(pid));
-  }
-
-  /** @returns how many there were to hear it */
-  #signal(signal: number): number {
-    const members = this.#members();
-    // The group first: the kernel signals all of it at once, and no fork gets away. With somebody
-    // released in it, one by one.
-    const asGroup = this.#released.size === 0;
-    if (asGroup) this.#signalGroup(signal);
-    for (const { pid, pgid, startTime } of members) {
-      if (asGroup && pgid === this.child.pid) continue;
-      native().signalProcess(pid, startTime, signal);
-    }
-    return members.length;
-  }
-
-  #signalGroup(signal: number): void {
-    try {
-      this.child.killGroup(signal);
-    } catch {
-      // All of the group run as somebody else by now (EPERM): they will be among the survivors.
-    }
-  }
-
-  #finish(left: readonly ProcessFacts[]): void {
-    this.#over = true;
-    this.child.releaseZombie();
-    const survivors: Survivor[] = left.map(({ pid, state }) => ({
-      pid,
-      executable: readExecutable(pid),
-      state,
-    }));
-    const released = [...this.#released.keys()];
-    this.#resolve({
-      signalled: this.#signalled,
-      survivors,
-      released,
-      lost: false,
-      treeUsage: null,
-    });
+    this.#end.release(pid);
   }
 }

@@ -17,7 +17,7 @@ const BLOCKS = 3;
 /** There is always room for so much more, so that what has been read need not be set aside. */
 const RESERVE = 1 << 16;
 
-const OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+export const HASH_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export class Hasher {
   #first = new GrowingBuffer(HASHED_AS_A_WHOLE);
@@ -41,7 +41,7 @@ export class Hasher {
   async digest(): Promise<string> {
     if (this.#stream !== undefined) return this.#stream.digest();
     const whole = this.#first.view();
-    if (whole.length === 0) return OF_NOTHING;
+    if (whole.length === 0) return HASH_OF_NOTHING;
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- synchronous and late
     const crypto = require('node:crypto') as typeof import('node:crypto');
     if (whole.length <= HASHED_AT_ONCE) {

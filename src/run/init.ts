@@ -197,7 +197,7 @@ function toSent({ signal, processes }: { signal: string; processes: number }): S
 }
 
 /** Empty on a kernel without CONFIG_PROC_CHILDREN. */
-function readChildren(pid: number): number[] {
+export function readChildren(pid: number): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
     return text.split(' ').filter(Boolean).map(Number);

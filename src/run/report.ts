@@ -1,5 +1,5 @@
 // The report of a run: separate facts, each with what it rests on, never merged into one "ok".
-import type { SallyportError, Stage, StageSource } from '../errors.js';
+import { SallyportError, type Stage, type StageSource } from '../errors.js';
 import type { ExitStatus, ResourceUsage } from '../launch/events.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';
@@ -73,6 +73,8 @@ export interface ChannelReport {
   readonly end: 'eof' | 'truncated' | 'cut' | 'held';
   /** With `held`: who has the pipe open. */
   readonly heldBy: readonly PipeHolder[];
+  /** Whether `to` got all of what was seen; false where there is none. */
+  readonly delivered: boolean;
   /** Why `to` did not get everything, or null. */
   readonly deliveryError: string | null;
 }
@@ -121,7 +123,7 @@ export interface Findings {
   readonly description?: PlanDescription;
   readonly error: SallyportError | null;
   readonly status: ExitStatus | null;
-  readonly ending: Ending;
+  readonly ending: Pick<Ending, 'kind' | 'stall'>;
   readonly output: RunReport['output'];
   readonly input: InputReport;
   readonly method: Method;
@@ -205,8 +207,14 @@ function describeError(error: SallyportError): RunError {
   };
 }
 
-function isComplete({ end, deliveryError, omitted }: ChannelReport): boolean {
-  return end === 'eof' && omitted === null && deliveryError === null;
+/** What `launch` would have thrown. */
+export function toError({ message, ...fields }: RunError): SallyportError {
+  return new SallyportError(message, fields);
+}
+
+/** All of it arrived, and was kept or delivered. */
+function isComplete({ end, delivered, deliveryError }: ChannelReport): boolean {
+  return deliveryError === null && (end === 'eof' || (end === 'truncated' && delivered));
 }
 
 function listNotTested({ plan, method, end, output, unreadableHolders }: Findings): string[] {

@@ -1,10 +1,9 @@
 // The output of a run, line by line, as it comes.
-import { SallyportError } from '../errors.js';
 import { splitArguments } from '../launch/spawn.js';
 import type { RunOptions } from './options.js';
 import type { OutputOptions } from './output-options.js';
 import { run } from './run.js';
-import type { RunReport } from './report.js';
+import { toError, type RunReport } from './report.js';
 
 export interface Lines extends AsyncIterable<string> {
   /** Once the run is over; the iteration ends then, too. */
@@ -40,10 +39,7 @@ export function runLines(
       try {
         yield* queue.lines();
         const { outcome } = await running;
-        if (outcome.error !== undefined) {
-          const { message, ...fields } = outcome.error;
-          throw new SallyportError(message, fields);
-        }
+        if (outcome.error !== undefined) throw toError(outcome.error);
       } finally {
         running.abort();
         queue.discard();

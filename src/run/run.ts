@@ -2,10 +2,13 @@
 import { SallyportError } from '../errors.js';
 import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
+import { loopTimers } from '../launch/timers.js';
 import { describePlan } from '../plan/describe.js';
+import { startClock, type Clock } from './clock.js';
 import type { Contained, TreeEnd } from './containment.js';
 import { Ending } from './ending.js';
 import { openFiles, type OpenFiles } from './files.js';
+import { Handle, type RunUnderWay } from './handle.js';
 import { Feeder } from './input.js';
 import { takeRunOptions, type RunOptions, type RunWish } from './options.js';
 import { Patience } from './patience.js';
@@ -22,7 +25,7 @@ import { assembleReport, type RunReport } from './report.js';
 import { watchForStall } from './stall.js';
 
 /** How long a target that could not be ended is given to be heard of all the same, in milliseconds. */
-const LAST_WORD = 100;
+export const LAST_WORD = 100;
 
 /** A run under way: a promise of its report. */
 export interface Run extends Promise<RunReport> {
@@ -50,36 +53,22 @@ export function run(
   options?: RunOptions,
 ): Run {
   const [args, given] = splitArguments(argsOrOptions, options);
-  const handle = new Handle();
+  return startRun(file, args, given, () => undefined);
+}
+
+/** @internal `run` with a look at what is under way, as soon as the program runs. */
+export function startRun(
+  file: string,
+  args: unknown,
+  given: unknown,
+  look: (running: RunUnderWay) => void,
+): Run {
+  const handle = new Handle(look);
   return Object.assign(superviseRun(file, args, given, handle), {
     started: handle.started,
     abort: () => handle.ending?.begin('aborted'),
     release: (pid: number) => handle.contained?.release(pid),
   });
-}
-
-/** What the caller can reach of a run under way. */
-class Handle {
-  ending: Ending | null = null;
-  contained: Contained | null = null;
-  readonly started: Promise<number | null>;
-  #tell!: (pid: number | null) => void;
-
-  constructor() {
-    this.started = new Promise((resolve) => {
-      this.#tell = resolve;
-    });
-  }
-
-  start(contained: Contained): void {
-    this.contained = contained;
-    this.#tell(contained.child.pid);
-  }
-
-  close(): void {
-    this.#tell(null);
-    this.ending?.close();
-  }
 }
 
 async function superviseRun(
@@ -104,7 +93,7 @@ async function superviseRun(
     }
     if (contained === null) return await reportUnstarted(begin, files, null);
     handle.start(contained);
-    return await accompany(contained, begin, files);
+    return await accompany(contained, begin, files, handle);
   } finally {
     handle.close();
     files?.close();
@@ -138,9 +127,11 @@ async function accompany(
   contained: Contained,
   { wish, clock, ending }: Beginning,
   files: OpenFiles,
+  handle: Handle,
 ): Promise<RunReport> {
   const { child } = contained;
   const channels = openChannels(child, wish, ending, files);
+  handle.look({ child, ...channels, end: (kind) => ending.begin(kind) });
   files.input.start(child.stdin);
   ending.attach(contained);
   watchStall(child.pid, wish, ending, channels);
@@ -196,7 +187,7 @@ function watchStall(
   { stdout, stderr }: Channels,
 ): void {
   if (stall === undefined) return;
-  const stopWatching = watchForStall(target, stall, [stdout, stderr], (evidence) => {
+  const stopWatching = watchForStall(target, stall, [stdout, stderr], loopTimers, (evidence) => {
     if (ending.kind === undefined) ending.stall = evidence;
     ending.begin('stalled');
   });
@@ -235,20 +226,6 @@ async function reportUnstarted(
   return report;
 }
 
-function isRefusal(error: unknown): error is SallyportError {
+export function isRefusal(error: unknown): error is SallyportError {
   return error instanceof SallyportError && !error.code.startsWith('ERR_SALLYPORT_');
-}
-
-interface Clock {
-  readonly startedAt: string;
-  /** Milliseconds. */
-  elapsed(): number;
-}
-
-function startClock(): Clock {
-  const start = performance.now();
-  return {
-    startedAt: new Date().toISOString(),
-    elapsed: () => Math.round((performance.now() - start) * 1000) / 1000,
-  };
 }

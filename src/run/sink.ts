@@ -37,6 +37,8 @@ class StreamSink implements Sink {
   readonly #stream: Writable;
   readonly #ends: boolean;
   #wake: (() => void) | undefined;
+  /** Written, and not taken yet: `drain` comes only after more than the stream wanted. */
+  #pending = 0;
 
   constructor(stream: Writable, ends: boolean) {
     this.#stream = stream;
@@ -50,7 +52,8 @@ class StreamSink implements Sink {
       this.#closed();
       return undefined;
     }
-    if (this.#stream.write(Buffer.from(chunk))) return undefined;
+    this.#pending += 1;
+    if (this.#stream.write(Buffer.from(chunk), this.#taken)) return undefined;
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
@@ -61,7 +64,7 @@ class StreamSink implements Sink {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
         if (this.#ends) this.#stream.end();
-        else if (this.#stream.writableLength === 0) resolve();
+        else if (this.#pending === 0) resolve();
       });
     }
     this.#leave();
@@ -78,6 +81,11 @@ class StreamSink implements Sink {
     // For a stream of ours that fails while it closes nobody else listens.
     if (!this.#ends) this.#stream.off('error', this.#fail);
   }
+
+  readonly #taken = (): void => {
+    this.#pending -= 1;
+    if (this.#pending === 0) this.#drained();
+  };
 
   readonly #fail = (error: Error): void => {
     this.error ??= error;

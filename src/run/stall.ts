@@ -1,8 +1,9 @@
 // Notices a run that does nothing: no output, and next to no processor time or file traffic.
 import { readFileSync } from 'node:fs';
 
-import type { Channel } from './channel.js';
-import { listDescendants, listProcesses, readExecutable, readProcess } from './processes.js';
+import type { Timers } from '../launch/timers.js';
+import { readExecutable } from './processes.js';
+import { RunTree } from './run-tree.js';
 
 /** One process of a run that stood still. */
 export interface StalledProcess {
@@ -37,20 +38,26 @@ interface Sample {
   readonly bytes: number;
 }
 
+/** How late a look may come before we count as having stood still ourselves, in milliseconds. */
+const LATE = 250;
+
 /** @returns a function that ends the watch */
 export function watchForStall(
   target: number,
   limit: number,
-  channels: readonly Channel[],
+  channels: ReadonlyArray<{ readonly lastOutput: number }>,
+  timers: Timers,
   onStall: (evidence: StallEvidence) => void,
 ): () => void {
-  const tree = new Tree(target);
-  let base = tree.sample();
+  const tree = new RunTree(target);
+  let base = sample(tree);
   let alive = base.at;
   const lastOutput = (): number => Math.max(...channels.map((channel) => channel.lastOutput));
 
   const look = (): void => {
-    const now = tree.sample();
+    const now = sample(tree);
+    // Whoever stopped us (^Z) stopped the run as well: that is no stall.
+    if (now.at - due > LATE) alive += now.at - due;
     const output = lastOutput();
     if (output > alive || isProgress(base, now)) {
       // Output came some time before this look, progress by now.
@@ -60,21 +67,23 @@ export function watchForStall(
       onStall({
         lastOutputMs: Math.round(now.at - output),
         silentMs: Math.round(now.at - alive),
-        processes: tree.describe(base),
+        processes: describe(tree, base),
       });
       return;
     }
     lookLater();
   };
-  let timer: NodeJS.Timeout;
+  let due: number;
+  let callOff: () => void;
   const lookLater = (): void => {
-    const untilDue = alive + limit - performance.now();
-    timer = setTimeout(look, Math.max(1, Math.min(limit / LOOKS, untilDue)));
-    timer.unref();
+    const now = performance.now();
+    const pause = Math.max(1, Math.min(limit / LOOKS, alive + limit - now));
+    due = now + pause;
+    callOff = timers.after(pause, look);
   };
   lookLater();
   return () => {
-    clearTimeout(timer);
+    callOff();
   };
 }
 
@@ -85,47 +94,24 @@ function isProgress(before: Sample, after: Sample): boolean {
   return share >= PROGRESS_SHARE || after.bytes - before.bytes >= PROGRESS_BYTES;
 }
 
-/** The processes of a run: those below the target, and below what adopts its orphans. */
-class Tree {
-  readonly #target: number;
-  readonly #roots: Set<number>;
-
-  constructor(target: number) {
-    this.#target = target;
-    const parent = readProcess(target)?.ppid;
-    // An init of the run stands between us and the target.
-    const init = parent === undefined || parent === process.pid || parent <= 1 ? target : parent;
-    this.#roots = new Set([init]);
+function sample(tree: RunTree): Sample {
+  const cpu = new Map<number, number>();
+  let bytes = 0;
+  for (const { pid, cpuMs } of tree.members()) {
+    cpu.set(pid, cpuMs);
+    bytes += readTraffic(pid);
   }
+  return { at: performance.now(), cpu, bytes };
+}
 
-  sample(): Sample {
-    const cpu = new Map<number, number>();
-    let bytes = 0;
-    for (const { pid, cpuMs } of this.#members()) {
-      cpu.set(pid, cpuMs);
-      bytes += readTraffic(pid);
-    }
-    return { at: performance.now(), cpu, bytes };
-  }
-
-  describe(before: Sample): StalledProcess[] {
-    return this.#members().map(({ pid, state, cpuMs }) => ({
-      pid,
-      executable: readExecutable(pid),
-      state,
-      wchan: readWaitChannel(pid),
-      cpuMs: cpuMs - (before.cpu.get(pid) ?? 0),
-    }));
-  }
-
-  #members(): ReturnType<typeof listProcesses> {
-    const processes = listProcesses();
-    const below = new Set(listDescendants(processes, this.#roots).map(({ pid }) => pid));
-    return processes.filter(
-      ({ pid, sid, alive }) =>
-        alive && (pid === this.#target || below.has(pid) || sid === this.#target),
-    );
-  }
+function describe(tree: RunTree, before: Sample): StalledProcess[] {
+  return tree.members().map(({ pid, state, cpuMs }) => ({
+    pid,
+    executable: readExecutable(pid),
+    state,
+    wchan: readWaitChannel(pid),
+    cpuMs: cpuMs - (before.cpu.get(pid) ?? 0),
+  }));
 }
 
 function readTraffic(pid: number): number {

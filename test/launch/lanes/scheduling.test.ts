@@ -36,7 +36,8 @@ const readScheduling = (options: ScriptOptions) =>
         .filter((task) =>
           /^sallyport-lane/.test(fs.readFileSync(`/proc/self/task/${task}/comm`, 'latin1')),
         )
-        .map((task) => processes.readStatus(`self/task/${task}`)['Cpus_allowed_list']);
+        .map((task) => fs.readFileSync(`/proc/self/task/${task}/status`, 'latin1'))
+        .map((status) => /^Cpus_allowed_list:\s*(.*)$/m.exec(status)?.[1]);
       return { own: JSON.stringify(read('self')), children: [...new Set(seen)], lanes };
     },
     null,

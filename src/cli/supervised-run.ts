@@ -1,0 +1,130 @@
+// `sallyport run` with a deadline and its like: the program is watched over, and what is left is ended.
+import { isatty } from 'node:tty';
+
+import type { ExitStatus, RunOptions, RunReport } from '../index.js';
+import type { RunUnderWay } from '../run/handle.js';
+import { toError } from '../run/report.js';
+import { startRun } from '../run/run.js';
+import { EXIT } from './failure.js';
+import type { Job } from './job.js';
+import { complain } from './output.js';
+import { PassOn } from './pass-on.js';
+import { StatusLine } from './status-line.js';
+import { summarize } from './summary.js';
+import { supervisedOptions, type Supervision } from './supervision.js';
+import type { Terminal } from './terminal.js';
+
+export interface SupervisedCall {
+  readonly job: Job;
+  readonly terminal: Terminal | null;
+  readonly file: string;
+  readonly args: readonly string[];
+  /** Of the plan, with the containment. */
+  readonly options: RunOptions;
+  readonly supervision: Supervision;
+}
+
+/**
+ * @param exitCode of a program that ended by itself
+ * @returns the exit code
+ * @throws {SallyportError} what the system refused
+ */
+export async function runSupervised(
+  call: SupervisedCall,
+  exitCode: (status: ExitStatus) => number,
+): Promise<number> {
+  const { job, file, supervision } = call;
+  const { pipedFor, quiet } = supervision;
+  if (pipedFor.length > 0 && !quiet) {
+    complain(
+      `run: stdout and stderr of ${file} are pipes, for ${pipedFor.join(' and ')}: it sees no terminal there`,
+    );
+  }
+  const report = await watchOverAnyhow(call);
+  const { error, kind } = report.outcome;
+  if (error !== undefined) {
+    job.abandon();
+    throw toError(error);
+  }
+  const summary = summarize(report, supervision);
+  if (summary !== '' && !quiet) complain(`run: ${file}: ${summary}`);
+  const status = toStatus(report);
+  await job.end(status);
+  return kind === 'exited' || kind === 'signaled' ? exitCode(status) : EXIT.failed;
+}
+
+async function watchOverAnyhow(call: SupervisedCall): Promise<RunReport> {
+  const report = await watchOver(call);
+  const { error } = report.outcome;
+  if (error?.stage !== 'terminal' || error.code !== 'ENOSYS') return report;
+  // glibc before 2.35 cannot hand over the keyboard before exec: the job does it right after.
+  call.job.abandon();
+  const { foreground: _, ...options } = call.options;
+  return watchOver({ ...call, options });
+}
+
+async function watchOver({
+  job,
+  terminal,
+  file,
+  args,
+  options,
+  supervision,
+}: SupervisedCall): Promise<RunReport> {
+  let running: RunUnderWay | undefined;
+  let status: StatusLine | null = null;
+  const passOn = (fd: 1 | 2): PassOn => {
+    const isTerminal = isatty(fd);
+    return new PassOn(fd, supervision.maxOutput ?? Infinity, {
+      onWrite: (chunk) => status?.makeWay(chunk, isTerminal),
+      onExceeded: () => running?.end('output-limit'),
+    }).once('error', () => {
+      // As if the program had our reader itself: its next write is SIGPIPE.
+      const channel = fd === 1 ? running?.stdout : running?.stderr;
+      channel?.stop('cut');
+    });
+  };
+  // Nothing is kept here: all of it is passed on.
+  const output = { maxBytes: 0, onExceed: 'truncate-and-continue' } as const;
+  const piped = supervision.pipedFor.length > 0;
+  const whole: RunOptions = {
+    ...options,
+    ...supervisedOptions(supervision),
+    ...(piped
+      ? { output: { ...output, stdout: { to: passOn(1) }, stderr: { to: passOn(2) } } }
+      : {}),
+  };
+  try {
+    return await startRun(file, args, whole, (begun) => {
+      running = begun;
+      job.watch(begun.child);
+      if (supervision.status) status = StatusLine.open(begun, terminal);
+      job.beforeStop = () => status?.hide();
+    });
+  } finally {
+    (status as StatusLine | null)?.close();
+  }
+}
+
+function toStatus({ outcome }: RunReport): ExitStatus {
+  const { code, signal, coreDumped, resourceUsage } = outcome;
+  return {
+    code,
+    signal: signal as ExitStatus['signal'],
+    coreDumped,
+    lost: outcome.kind === 'lost',
+    resourceUsage: resourceUsage ?? NO_USAGE,
+  };
+}
+
+const NO_USAGE: ExitStatus['resourceUsage'] = {
+  userCPUTime: 0,
+  systemCPUTime: 0,
+  maxRSS: 0,
+  minorPageFault: 0,
+  majorPageFault: 0,
+  fsRead: 0,
+  fsWrite: 0,
+  voluntaryContextSwitches: 0,
+  involuntaryContextSwitches: 0,
+};

@@ -1,0 +1,263 @@
+// A run from its call to its report without the event loop: as `run`, in the order of run.ts.
+import type { Readable, Writable } from 'node:stream';
+
+import type { SallyportError } from '../errors.js';
+import type { ExitStatus } from '../launch/events.js';
+import { splitArguments } from '../launch/spawn.js';
+import { SyncWait } from '../launch/sync-wait.js';
+import { unseenChannel } from './channel-report.js';
+import { startClock, type Clock } from './clock.js';
+import type { TreeEnd } from './containment.js';
+import type { EndingKind } from './ending.js';
+import { findHolders } from './holders.js';
+import { takeRunOptions, type RunInput, type RunOptions, type RunWish } from './options.js';
+import type { ChannelOptions, OutputOptions } from './output-options.js';
+import { assembleReport, type Findings, type RunReport } from './report.js';
+import { isRefusal, LAST_WORD } from './run.js';
+import { watchForStall, type StallEvidence } from './stall.js';
+import { SyncChannel } from './sync-channel.js';
+import { containSync, type SyncContained } from './sync-containment.js';
+import { openSyncFiles, requireSynchronous, type SyncFiles } from './sync-files.js';
+
+/** What `run` takes, but for what only the event loop could serve. */
+export interface RunSyncOptions extends Omit<RunOptions, 'signal' | 'input' | 'output'> {
+  input?: Exclude<RunInput, Readable>;
+  output?: Omit<OutputOptions, 'stdout' | 'stderr'> & {
+    stdout?: SyncChannelOptions;
+    stderr?: SyncChannelOptions;
+  };
+}
+
+/** A function for each line must return nothing to wait for. */
+export interface SyncChannelOptions extends Omit<ChannelOptions, 'to'> {
+  to?: Exclude<ChannelOptions['to'], Writable | undefined>;
+}
+
+export function runSync(file: string, options: RunSyncOptions): RunReport;
+export function runSync(
+  file: string,
+  args?: readonly string[],
+  options?: RunSyncOptions,
+): RunReport;
+/**
+ * As `run`, and the report when it is over. This thread does nothing else meanwhile: no timer of it
+ * runs and no signal is heard.
+ *
+ * @throws {SallyportTypeError | SallyportError} a mistake of the caller (`ERR_SALLYPORT_…`); what a
+ *   listener for lines has thrown; a record that cannot be written
+ */
+export function runSync(
+  file: string,
+  argsOrOptions?: readonly string[] | RunSyncOptions,
+  options?: RunSyncOptions,
+): RunReport {
+  const [args, given] = splitArguments(argsOrOptions, options);
+  const wish = takeRunOptions(given);
+  requireSynchronous(wish);
+  return new SyncRun(file, args, wish).supervise();
+}
+
+class SyncRun {
+  readonly #file: string;
+  readonly #args: unknown;
+  readonly #wish: RunWish;
+  readonly #clock: Clock = startClock();
+  /** Why it is ended by us: the first reason. */
+  #kind: EndingKind | undefined;
+  #stall: StallEvidence | undefined;
+  /** What a listener of the caller's has thrown. */
+  #fault: Error | undefined;
+  #contained: SyncContained | null = null;
+
+  constructor(file: string, args: unknown, wish: RunWish) {
+    this.#file = file;
+    this.#args = args;
+    this.#wish = wish;
+  }
+
+  supervise(): RunReport {
+    let wait: SyncWait | null = null;
+    let files: SyncFiles | null = null;
+    try {
+      try {
+        wait = new SyncWait(this.#file);
+        files = openSyncFiles(this.#wish, this.#file, wait);
+        this.#contained = this.#start(wait);
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        return this.#reportUnstarted(files, error);
+      }
+      if (this.#contained === null) return this.#reportUnstarted(files, null);
+      return this.#accompany(this.#contained, wait, files);
+    } finally {
+      if (this.#contained !== null && this.#contained.ended === null) this.#contained.abandon();
+      files?.close();
+      wait?.close();
+    }
+  }
+
+  #start(wait: SyncWait): SyncContained | null {
+    const { plan, deadline, containment } = this.#wish;
+    if (deadline !== undefined) wait.after(deadline, () => this.#begin('deadline'));
+    const launch = {
+      file: this.#file,
+      args: this.#args,
+      options: plan,
+      isWithdrawn: () => this.#kind !== undefined,
+    };
+    return containSync(containment, launch, wait);
+  }
+
+  #begin(kind: EndingKind): void {
+    if (this.#kind !== undefined) return;
+    this.#kind = kind;
+    this.#contained?.end(this.#wish.grace);
+  }
+
+  #accompany(contained: SyncContained, wait: SyncWait, files: SyncFiles): RunReport {
+    const { grace, drain } = this.#wish;
+    const channels = this.#openChannels(contained, wait, files);
+    const stopWatching = this.#watchStall(contained.pid, channels, wait);
+    const isEnding = (): boolean => this.#kind !== undefined;
+    const hasEnded = (): boolean => contained.ended !== null;
+
+    // The reason may have come before there was something to end.
+    if (isEnding()) contained.end(grace);
+    wait.until(() => contained.status !== null || hasEnded());
+    const durationMs = this.#clock.elapsed();
+    let unreadable = 0;
+    if (!isEnding()) {
+      // The target has ended by itself: what it wrote is read, and for others who hold its pipes there
+      // is some patience. Where the run is being ended nothing is waited for but its end.
+      finishReading(channels, drain, isEnding, wait);
+      if (!isEnding()) unreadable = stopReading(channels);
+    }
+    contained.end(grace);
+    wait.until(hasEnded);
+    const status = takeStatus(contained, wait);
+    // Whoever has a pipe open now is outside of the run, or cannot be ended.
+    finishReading(channels, Math.min(drain, grace), () => false, wait);
+    unreadable = Math.max(unreadable, stopReading(channels));
+    const input = files.input.stop();
+    const areDelivered = (): boolean => channels.every(({ isDelivered }) => isDelivered);
+    wait.until(() => areDelivered() || isEnding());
+    wait.untilOr(areDelivered, grace);
+    for (const channel of channels) channel.finish();
+    stopWatching();
+
+    const report = this.#assemble({
+      durationMs,
+      plan: contained.plan,
+      error: null,
+      status,
+      output: reportChannels(channels),
+      input,
+      end: contained.ended ?? NOTHING_LEFT,
+      unreadableHolders: unreadable,
+    });
+    files.appendRecord(report);
+    if (this.#fault !== undefined) throw this.#fault;
+    return report;
+  }
+
+  #openChannels({ plan, ours }: SyncContained, wait: SyncWait, files: SyncFiles): Channels {
+    const listener = {
+      onExceeded: () => this.#begin('output-limit'),
+      onFault: (error: Error) => {
+        this.#fault ??= error;
+        this.#begin('aborted');
+      },
+    };
+    const pipes = [...ours];
+    const pipeAt = (target: number): number | null =>
+      plan.descriptors[target]?.channel === 'pipe' ? (pipes.shift() ?? null) : null;
+    const [stdin, stdout, stderr] = [pipeAt(0), pipeAt(1), pipeAt(2)];
+    const { output } = this.#wish;
+    const channels = [
+      new SyncChannel(stdout, output.stdout, files.stdout, listener, wait),
+      new SyncChannel(stderr, output.stderr, files.stderr, listener, wait),
+    ] as const;
+    files.input.start(stdin);
+    return channels;
+  }
+
+  #watchStall(target: number, channels: Channels, wait: SyncWait): () => void {
+    const { stall } = this.#wish;
+    if (stall === undefined) return () => undefined;
+    return watchForStall(target, stall, channels, wait, (evidence) => {
+      if (this.#kind === undefined) this.#stall = evidence;
+      this.#begin('stalled');
+    });
+  }
+
+  #reportUnstarted(files: SyncFiles | null, error: SallyportError | null): RunReport {
+    const report = this.#assemble({
+      durationMs: this.#clock.elapsed(),
+      plan: null,
+      error,
+      status: null,
+      output: { stdout: unseenChannel(), stderr: unseenChannel() },
+      input: { bytesWritten: 0, error: null, sourceError: null },
+      end: NOTHING_LEFT,
+      unreadableHolders: 0,
+    });
+    files?.appendRecord(report);
+    return report;
+  }
+
+  #assemble(found: Found): RunReport {
+    return assembleReport({
+      ...found,
+      startedAt: this.#clock.startedAt,
+      ending: { kind: this.#kind, stall: this.#stall },
+      method: this.#wish.containment,
+    });
+  }
+}
+
+type Found = Omit<Findings, 'startedAt' | 'ending' | 'method'>;
+type Channels = readonly [stdout: SyncChannel, stderr: SyncChannel];
+
+const NOTHING_LEFT: TreeEnd = {
+  signalled: [],
+  survivors: [],
+  released: [],
+  lost: false,
+  treeUsage: null,
+};
+
+/** Until both have ended; or the time has passed and what is in the pipes by then has been read. */
+function finishReading(
+  channels: Channels,
+  time: number,
+  isInterrupted: () => boolean,
+  wait: SyncWait,
+): void {
+  wait.untilOr(() => channels.every(({ isOpen }) => !isOpen) || isInterrupted(), time);
+  for (const channel of channels) if (!isInterrupted()) channel.drain();
+}
+
+/** @returns how many processes could not be asked whether they hold a pipe */
+function stopReading(channels: Channels): number {
+  const open = channels.filter(({ isOpen }) => isOpen);
+  if (open.length === 0) return 0;
+  const inodes = open.map(({ inode }) => inode);
+  const { holders, unreadable } = findHolders(inodes.filter((inode) => inode !== undefined));
+  for (const [index, channel] of open.entries()) {
+    // The holder may have let go just now.
+    channel.drain();
+    const heldBy = holders.get(inodes[index] ?? -1n) ?? [];
+    channel.stop(heldBy.length > 0 || unreadable > 0 ? 'held' : 'cut', heldBy);
+  }
+  return unreadable;
+}
+
+function takeStatus(contained: SyncContained, wait: SyncWait): ExitStatus | null {
+  // It may be among the survivors, and never be heard of again.
+  wait.untilOr(() => contained.status !== null, LAST_WORD);
+  return contained.status;
+}
+
+function reportChannels([stdout, stderr]: Channels): RunReport['output'] {
+  return { stdout: stdout.report(), stderr: stderr.report() };
+}

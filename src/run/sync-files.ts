@@ -1,0 +1,101 @@
+// The files of a run without the event loop: opened before its start, so that what is missing is known.
+import { closeSync } from 'node:fs';
+import { Readable, Writable } from 'node:stream';
+
+import { invalid } from '../errors.js';
+import type { SyncWait } from '../launch/sync-wait.js';
+import type { RunInput, RunWish } from './options.js';
+import type { ChannelWish } from './output-options.js';
+import { appendRecord, openInputFile, openOutputFile, openRecord } from './record.js';
+import type { RunReport } from './report.js';
+import { SyncFeeder, type SyncSource } from './sync-input.js';
+import { SyncFileSink, SyncLineSink, type SyncSink } from './sync-sink.js';
+
+/** @throws {SallyportTypeError} for what only the event loop could serve */
+export function requireSynchronous({ signal, input, output }: RunWish): void {
+  if (signal !== undefined) {
+    throw needsLoop('signal', 'nothing could abort it meanwhile: write deadline');
+  }
+  if (input instanceof Readable) {
+    throw needsLoop('input', 'a stream is fed by the event loop: give bytes or { file }');
+  }
+  for (const name of ['stdout', 'stderr'] as const) {
+    if (output[name].to instanceof Writable) {
+      throw needsLoop(
+        `output.${name}.to`,
+        'a stream is written by the event loop: give a path or a function',
+      );
+    }
+  }
+}
+
+function needsLoop(option: string, why: string): Error {
+  return invalid(
+    'ERR_SALLYPORT_INVALID_ARGUMENT',
+    option,
+    `cannot be had from runSync, which holds the event loop up: ${why}; or use run`,
+  );
+}
+
+/** @throws {SallyportError} what the system refuses; nothing stays open then */
+export function openSyncFiles(wish: RunWish, program: string, wait: SyncWait): SyncFiles {
+  const files = new SyncFiles(wish.record, wait);
+  try {
+    files.open(wish, program, wait);
+    return files;
+  } catch (error) {
+    files.close();
+    throw error;
+  }
+}
+
+export class SyncFiles {
+  stdout: SyncSink | null = null;
+  stderr: SyncSink | null = null;
+  input: SyncFeeder;
+  #recordFd: number | null = null;
+  readonly #record: string | URL | undefined;
+
+  constructor(record: string | URL | undefined, wait: SyncWait) {
+    this.#record = record;
+    this.input = new SyncFeeder(undefined, wait);
+  }
+
+  open({ input, output, record }: RunWish, program: string, wait: SyncWait): void {
+    if (record !== undefined) this.#recordFd = openRecord(record, program);
+    this.input = new SyncFeeder(openSource(input, program), wait);
+    this.stdout = openSink(output.stdout, program);
+    this.stderr = openSink(output.stderr, program);
+  }
+
+  /** @throws {SallyportError} */
+  appendRecord(report: RunReport): void {
+    const fd = this.#recordFd;
+    this.#recordFd = null;
+    if (fd !== null) appendRecord(fd, report, this.#record ?? '');
+  }
+
+  /** What nobody has taken. Sinks that have ended are left as they are. */
+  close(): void {
+    this.input.stop();
+    for (const sink of [this.stdout, this.stderr]) if (sink?.fd !== null) sink?.end();
+    if (this.#recordFd !== null) closeSync(this.#recordFd);
+    this.#recordFd = null;
+  }
+}
+
+function openSource(input: RunInput | undefined, program: string): SyncSource | undefined {
+  if (input === undefined || input instanceof Uint8Array) return input;
+  if (typeof input === 'string') return Buffer.from(input);
+  if (input instanceof Readable) throw new Error('a stream was refused before');
+  return { fd: openInputFile(input.file, program) };
+}
+
+function openSink({ to }: ChannelWish, program: string): SyncSink | null {
+  if (to === undefined) return null;
+  if (typeof to === 'function') return new SyncLineSink(to);
+  if (typeof to === 'string' || to instanceof URL) {
+    return new SyncFileSink(openOutputFile(to, program));
+  }
+  throw new Error('a stream was refused before');
+}
