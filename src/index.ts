@@ -3,7 +3,23 @@ export { SallyportError, SallyportTypeError, type Stage, type StageSource } from
 export type { ObjectKind, ObjectAccess, ExpectedKind } from './objects/kind.js';
 export type { DescriptorObject, SocketFacts } from './objects/object.js';
 export type { Expectation } from './objects/expectation.js';
-export { createEnvironment, Environment, type EnvironmentRequest } from './plan/environment.js';
+export {
+  createEnvironment,
+  Environment,
+  type AllowEntry,
+  type CacheEntry,
+  type CredentialVariables,
+  type EnvironmentRequest,
+  type SetEntry,
+} from './plan/create-environment.js';
+export type {
+  CacheGrant,
+  EnvironmentGrant,
+  EnvironmentRecord,
+  GrantOrigin,
+} from './plan/environment-record.js';
+export type { NameFlag, NameFlagKind } from './plan/flagged-names.js';
+export type { CacheName, PresetName } from './plan/presets.js';
 export type { DescriptorPlan } from './plan/descriptors.js';
 export type { LaunchPlan } from './plan/plan.js';
 export type { Route } from './plan/route.js';
