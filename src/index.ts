@@ -41,6 +41,11 @@ export type {
 export { describePlan, planDigest, type PlanDescription } from './plan/describe.js';
 export { planLaunch, spawn } from './launch/spawn.js';
 export { launch } from './launch/launch.js';
+export {
+  prepareWorkspace,
+  type PreparedWorkspace,
+  type WorkspaceOptions,
+} from './environment/workspace.js';
 export { Child, type ChildEvents } from './launch/child.js';
 export type { ExitStatus, ResourceUsage } from './launch/events.js';
 export { run, type Run } from './run/run.js';
