@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 
 import { addAuditCommands } from './audit-commands.js';
+import { addEnvironmentOptions } from './environment-flags.js';
 import { explainFailure } from './failure.js';
 import { complain, print } from './output.js';
 import type { RunFlags } from './run-options.js';
@@ -20,8 +21,8 @@ const program = new Command('sallyport')
   .exitOverride()
   .configureOutput({ writeOut: print, writeErr: () => undefined, outputError: () => undefined });
 
-program
-  .command('run')
+addEnvironmentOptions(program.command('run'))
+  .option('--remove-home', 'with --workspace: remove .home and .tmp at the end, where it made them')
   .summary('start a program with exactly what is named')
   .description(
     'Starts a program. It inherits the standard channels 0, 1 and 2, and the descriptors that --pass ' +

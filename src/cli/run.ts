@@ -2,7 +2,6 @@
 import { constants } from 'node:os';
 
 import {
-  createEnvironment,
   describePlan,
   planLaunch,
   spawn,
@@ -12,12 +11,13 @@ import {
   type SpawnOptions,
 } from '../index.js';
 import { native } from '../native.js';
+import { buildEnvironment, enterWorkspace, leaveWorkspace } from './environment-options.js';
 import { EXIT, UsageError } from './failure.js';
 import { formatPlan } from './explain.js';
 import type { Job } from './job.js';
 import { complain, print } from './output.js';
 import { prepareJob } from './prepare-job.js';
-import { parsePass, parseSession, parseVariables, type RunFlags } from './run-options.js';
+import { parsePass, parseSession, type RunFlags } from './run-options.js';
 import { findTerminal } from './terminal.js';
 
 /** @returns the exit code, where this process is still there to have one */
@@ -28,11 +28,15 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
   }
   // Before anything else opens descriptors of its own.
   const pass = parsePass(flags.pass);
-  const job = prepareJob(parseSession(flags.session), findTerminal());
+  const env = buildEnvironment(flags);
+  // With a workspace a new session, so that the whole tree can be ended later.
+  const session =
+    parseSession(flags.session) ?? (flags.workspace === undefined ? undefined : 'new');
+  const job = prepareJob(session, findTerminal());
   const options: SpawnOptions = {
     stdio: 'inherit',
     pass,
-    env: createEnvironment(parseVariables(flags.env, process.env)),
+    env,
     session: job.session,
     noNewPrivileges: flags.allowNewPrivileges !== true,
     ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
@@ -45,7 +49,8 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
     );
     return 0;
   }
-  return await start(job, file, args, options);
+  const prepared = enterWorkspace(flags);
+  return await start(job, file, args, options, () => leaveWorkspace(flags, prepared));
 }
 
 async function start(
@@ -53,10 +58,19 @@ async function start(
   file: string,
   args: readonly string[],
   options: SpawnOptions,
+  leave: () => Promise<void>,
 ): Promise<number> {
-  const child = startChild(job, file, args, options);
+  let child: Child;
+  try {
+    child = startChild(job, file, args, options);
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+  for (const warning of child.plan.warnings) complain(`run: ${warning}`);
   job.watch(child);
   const status = await child.exited;
+  await leave();
   await job.end(status);
   if (status.lost)
     complain(`run: how ${file} ended is not known: something else in this process waited for it`);
