@@ -20,7 +20,7 @@ export async function bundle() {
     cwd: root,
     input: entries,
     platform: 'node',
-    external: [/^node:/, 'commander', 'node-gyp-build'],
+    external: [/^node:/, /^@secretlint\//, 'commander', 'node-gyp-build'],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   });
   const { output } = await build.write({

@@ -42,6 +42,11 @@ export { describePlan, planDigest, type PlanDescription } from './plan/describe.
 export { planLaunch, spawn } from './launch/spawn.js';
 export { launch } from './launch/launch.js';
 export {
+  describeEnvironment,
+  type EnvironmentDescription,
+  type SuspectVariable,
+} from './environment/describe.js';
+export {
   prepareWorkspace,
   type PreparedWorkspace,
   type WorkspaceOptions,

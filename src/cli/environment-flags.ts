@@ -13,14 +13,24 @@ export interface EnvironmentFlags {
   removeHome?: boolean;
 }
 
+const collect = (value: string, before: string[] = []): string[] => [...before, value];
+
+export function addVariableOption(command: Command): Command {
+  return command.option(
+    '--env <NAME[=VALUE]>',
+    'also pass variable NAME as it is here, or with this value, which anybody here can then see in ' +
+      'the list of processes (repeatable)',
+    collect,
+  );
+}
+
 export function addEnvironmentOptions(command: Command): Command {
-  const collect = (value: string, before: string[] = []): string[] => [...before, value];
   return command
     .option(
       '--workspace <DIR>',
       'start there, with HOME and temporary files of its own in it; makes .home and .tmp',
     )
-    .option('--run-id <ID>', 'AGENT_RUN_ID (default with --workspace: six random digits)')
+    .option('--run-id <ID>', 'AGENT_RUN_ID (default with --workspace: six digits at random)')
     .option(
       '--allow-env <NAME[:REASON]>',
       'also pass variable NAME where it is set here (repeatable)',

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 
 import { addAuditCommands } from './audit-commands.js';
-import { addEnvironmentOptions } from './environment-flags.js';
+import { addEnvironmentCommands } from './environment-commands.js';
+import { addEnvironmentOptions, addVariableOption } from './environment-flags.js';
 import { explainFailure } from './failure.js';
 import { complain, print } from './output.js';
 import type { RunFlags } from './run-options.js';
@@ -21,7 +22,7 @@ const program = new Command('sallyport')
   .exitOverride()
   .configureOutput({ writeOut: print, writeErr: () => undefined, outputError: () => undefined });
 
-addEnvironmentOptions(program.command('run'))
+addEnvironmentOptions(addVariableOption(program.command('run')))
   .option('--remove-home', 'with --workspace: remove .home and .tmp at the end, where it made them')
   .summary('start a program with exactly what is named')
   .description(
@@ -36,12 +37,6 @@ addEnvironmentOptions(program.command('run'))
   )
   .argument('[args...]', 'its arguments, also those that look like options')
   .option('--pass <N[=M]>', 'also pass descriptor N, as number M (repeatable)', collect)
-  .option(
-    '--env <NAME[=VALUE]>',
-    'also pass variable NAME as it is here, or with this value, which anybody here can then see in ' +
-      'the list of processes (repeatable)',
-    collect,
-  )
   .option('--cwd <DIR>', 'start in this directory')
   .option('--session <new|group|inherit>', 'session of the program (default: see below)')
   .option('--allow-new-privileges', 'let setuid programs such as sudo work')
@@ -75,6 +70,7 @@ Examples:
   });
 
 addAuditCommands(program);
+addEnvironmentCommands(program);
 
 function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
