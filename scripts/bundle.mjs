@@ -40,7 +40,7 @@ export async function bundle() {
     cwd: root,
     input: entries,
     platform: 'node',
-    external: [/^node:/, 'commander', 'node-gyp-build'],
+    external: [/^node:/, /^@secretlint\//, 'commander', 'node-gyp-build'],
     plugins: [loadLate],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   });

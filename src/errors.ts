@@ -23,6 +23,7 @@ export type Stage =
   | 'user'
   | 'dieWithParent'
   | 'cgroup' // being born in a cgroup
+  | 'workspace' // making or removing the directories of a workspace
   | 'signal' // sending a signal
   | 'audit' // reading what another process has open
   | 'release' // taking a listener from another process, or closing one of ours

@@ -3,7 +3,23 @@ export { SallyportError, SallyportTypeError, type Stage, type StageSource } from
 export type { ObjectKind, ObjectAccess, ExpectedKind } from './objects/kind.js';
 export type { DescriptorObject, SocketFacts } from './objects/object.js';
 export type { Expectation } from './objects/expectation.js';
-export { createEnvironment, Environment, type EnvironmentRequest } from './plan/environment.js';
+export {
+  createEnvironment,
+  Environment,
+  type AllowEntry,
+  type CacheEntry,
+  type CredentialVariables,
+  type EnvironmentRequest,
+  type SetEntry,
+} from './plan/create-environment.js';
+export type {
+  CacheGrant,
+  EnvironmentGrant,
+  EnvironmentRecord,
+  GrantOrigin,
+} from './plan/environment-record.js';
+export type { NameFlag, NameFlagKind } from './plan/flagged-names.js';
+export type { CacheName, PresetName } from './plan/presets.js';
 export type { DescriptorPlan } from './plan/descriptors.js';
 export type { LaunchPlan } from './plan/plan.js';
 export type { Route } from './plan/route.js';
@@ -25,6 +41,16 @@ export type {
 export { describePlan, planDigest, type PlanDescription } from './plan/describe.js';
 export { planLaunch, spawn } from './launch/spawn.js';
 export { launch } from './launch/launch.js';
+export {
+  describeEnvironment,
+  type EnvironmentDescription,
+  type SuspectVariable,
+} from './environment/describe.js';
+export {
+  prepareWorkspace,
+  type PreparedWorkspace,
+  type WorkspaceOptions,
+} from './environment/workspace.js';
 export { Child, type ChildEvents } from './launch/child.js';
 export type { ExitStatus, ResourceUsage } from './launch/events.js';
 export { run, type Run } from './run/run.js';

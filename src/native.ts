@@ -289,3 +289,26 @@ export interface NativeBinding {
   /** 0 or a positive errno. */
   setCloseOnExec(fd: number): number;
 }
+
+/** Device and inode, as digits. */
+export type NativeIdentity = readonly [device: string, inode: string];
+
+/** Directories of a workspace (native/core/private_directories.h). */
+export interface NativeBinding {
+  makePrivateDirectories(
+    root: string,
+    names: readonly string[],
+    uid: number,
+    gid: number,
+  ):
+    | [root: NativeIdentity, directories: Array<[identity: NativeIdentity, made: boolean]>]
+    | NativeFailure;
+  /** @returns false where there is more: call again */
+  removePrivateDirectory(
+    root: string,
+    rootIdentity: NativeIdentity,
+    name: string,
+    identity: NativeIdentity,
+    budget: number,
+  ): boolean | NativeFailure;
+}

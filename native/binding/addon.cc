@@ -8,6 +8,7 @@
 #include "binding/releasing.h"
 #include "binding/sync_events.h"
 #include "binding/terminal.h"
+#include "binding/workspaces.h"
 
 namespace sallyport {
 
@@ -19,6 +20,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   InitReleasing(env, exports);
   InitSyncEvents(env, exports);
   InitTerminal(env, exports);
+  InitWorkspaces(env, exports);
   return exports;
 }
 

@@ -15,6 +15,9 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
@@ -33,6 +36,17 @@ struct PidfdInfo {
   int32_t exit_code;
 };
 static_assert(sizeof(PidfdInfo) == 64, "PIDFD_INFO_SIZE_VER0");
+
+// struct open_how and the flags of linux/openat2.h, absent from older headers.
+struct OpenHow {
+  uint64_t flags;
+  uint64_t mode;
+  uint64_t resolve;
+};
+
+constexpr uint64_t kResolveNoMagicLinks = 0x02;
+constexpr uint64_t kResolveNoSymlinks = 0x04;
+constexpr uint64_t kResolveBeneath = 0x08;
 
 constexpr uint64_t kPidfdInfoExit = 1u << 3;
 constexpr unsigned long kPidfdGetInfo = _IOWR(0xFF, 11, PidfdInfo);
@@ -67,6 +81,13 @@ int CompareTables(pid_t left, pid_t right) {
 
 int CompareFiles(pid_t left, int left_fd, pid_t right, int right_fd) {
   return static_cast<int>(syscall(SYS_kcmp, left, right, KCMP_FILE, left_fd, right_fd));
+}
+
+int OpenBeneath(int root, const char* path, int flags) {
+  OpenHow how{};
+  how.flags = static_cast<uint64_t>(flags);
+  how.resolve = kResolveBeneath | kResolveNoSymlinks | kResolveNoMagicLinks;
+  return static_cast<int>(syscall(SYS_openat2, root, path, &how, sizeof how));
 }
 
 bool IsUnavailable(int errno_value) { return errno_value == ENOSYS || errno_value == EPERM; }

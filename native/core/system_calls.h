@@ -29,6 +29,9 @@ int PidfdGetfd(int pidfd, int fd);
 int CompareTables(pid_t left, pid_t right);
 int CompareFiles(pid_t left, int left_fd, pid_t right, int right_fd);
 
+// openat2(2), kernel 5.6: nothing outside of `root`, and no symlink, at no component.
+int OpenBeneath(int root, const char* path, int flags);
+
 // Old container profiles answer EPERM, not ENOSYS, to system calls that they do not know.
 bool IsUnavailable(int errno_value);
 

@@ -1,5 +1,5 @@
 // A launch plan as text for people.
-import type { DescriptorPlan, PlanDescription } from '../index.js';
+import type { DescriptorPlan, EnvironmentGrant, PlanDescription } from '../index.js';
 import { phraseObject } from '../objects/object.js';
 
 const SESSIONS: Record<PlanDescription['session'], string> = {
@@ -17,6 +17,15 @@ export function formatPlan(plan: PlanDescription): string {
     line('arguments', `${count} of ${bytes.join(', ')} bytes (with the program's name)`),
     line('directory', plan.cwd),
     line('environment', plan.environment.names.join(' ')),
+    ...plan.environment.grants.map((grant, index) =>
+      line(index === 0 ? 'granted' : '', describeGrant(grant)),
+    ),
+    ...plan.environment.caches.map(({ name, path, reason }) =>
+      line('cache', `${name}, to read, at ${path}: ${reason}`),
+    ),
+    ...(plan.environment.absent.length === 0
+      ? []
+      : [line('not set here', plan.environment.absent.join(' '))]),
     ...plan.descriptors.map((descriptor, index) =>
       line(index === 0 ? 'descriptors' : '', describeDescriptor(descriptor)),
     ),
@@ -29,8 +38,14 @@ export function formatPlan(plan: PlanDescription): string {
     ),
     line('route', `${plan.route.kind}: ${plan.route.reasons.join('; ')}`),
     line('digest', plan.digest),
+    ...plan.warnings.map((warning) => line('warning', warning)),
     'Nothing was started. Values of arguments and variables are never shown.\n',
   ].join('\n');
+}
+
+export function describeGrant({ name, origin, reason, flag }: EnvironmentGrant): string {
+  const more = flag === undefined ? '' : ` (${flag.kind}: ${flag.why})`;
+  return `${name} ${origin}: ${reason}${more}`;
 }
 
 function line(label: string, text: string): string {

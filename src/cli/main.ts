@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 
 import { addAuditCommands } from './audit-commands.js';
+import { addEnvironmentCommands } from './environment-commands.js';
+import { addEnvironmentOptions, addVariableOption } from './environment-flags.js';
 import { explainFailure } from './failure.js';
 import { complain, print } from './output.js';
 import type { RunFlags } from './run-options.js';
@@ -20,8 +22,8 @@ const program = new Command('sallyport')
   .exitOverride()
   .configureOutput({ writeOut: print, writeErr: () => undefined, outputError: () => undefined });
 
-program
-  .command('run')
+addEnvironmentOptions(addVariableOption(program.command('run')))
+  .option('--remove-home', 'with --workspace: remove .home and .tmp at the end, where it made them')
   .summary('start a program with exactly what is named')
   .description(
     'Starts a program. It inherits the standard channels 0, 1 and 2, and the descriptors that --pass ' +
@@ -35,12 +37,6 @@ program
   )
   .argument('[args...]', 'its arguments, also those that look like options')
   .option('--pass <N[=M]>', 'also pass descriptor N, as number M (repeatable)', collect)
-  .option(
-    '--env <NAME[=VALUE]>',
-    'also pass variable NAME as it is here, or with this value, which anybody here can then see in ' +
-      'the list of processes (repeatable)',
-    collect,
-  )
   .option('--cwd <DIR>', 'start in this directory')
   .option('--session <new|group|inherit>', 'session of the program (default: see below)')
   .option('--deadline <TIME>', 'end it after so long: 90, 1.5m, 250ms; seconds without a unit')
@@ -92,6 +88,7 @@ Examples:
   });
 
 addAuditCommands(program);
+addEnvironmentCommands(program);
 
 function collect(value: string, before: string[] = []): string[] {
   return [...before, value];

@@ -1,12 +1,12 @@
 // The options of `sallyport run` → options of spawn().
 import type { PassEntry, SpawnOptions } from '../plan/options.js';
+import type { EnvironmentFlags } from './environment-flags.js';
 import { UsageError } from './failure.js';
 import { belongsToNode, isOpen } from './inherited.js';
 
 /** As commander gives them. */
-export interface RunFlags {
+export interface RunFlags extends EnvironmentFlags {
   pass?: string[];
-  env?: string[];
   cwd?: string;
   session?: string;
   allowNewPrivileges?: boolean;

@@ -2,7 +2,6 @@
 import { constants } from 'node:os';
 
 import {
-  createEnvironment,
   describePlan,
   planLaunch,
   shieldParent,
@@ -13,13 +12,14 @@ import {
   type SpawnOptions,
 } from '../index.js';
 import { native } from '../native.js';
+import { buildEnvironment, enterWorkspace, leaveWorkspace } from './environment-options.js';
 import { EXIT, UsageError } from './failure.js';
 import { formatPlan } from './explain.js';
 import type { Job } from './job.js';
 import { complain, print } from './output.js';
 import { prepareJob } from './prepare-job.js';
 import { parseLimits, parseUser } from './quantities.js';
-import { parsePass, parseSession, parseVariables, type RunFlags } from './run-options.js';
+import { parsePass, parseSession, type RunFlags } from './run-options.js';
 import { runSupervised } from './supervised-run.js';
 import { channelsFor, containmentFor, parseSupervision } from './supervision.js';
 import { findTerminal } from './terminal.js';
@@ -32,16 +32,20 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
   }
   // Before anything else opens descriptors of its own.
   const pass = parsePass(flags.pass);
+  const env = buildEnvironment(flags);
   const supervision = parseSupervision(flags);
   const limits = parseLimits(flags.limit);
   const user = parseUser(flags.user);
+  // With a workspace a new session, so that the whole tree can be ended later.
+  const session =
+    parseSession(flags.session) ?? (flags.workspace === undefined ? undefined : 'new');
   const terminal = findTerminal();
-  const job = prepareJob(parseSession(flags.session), terminal);
+  const job = prepareJob(session, terminal);
   const stdio = channelsFor(supervision);
   const options: SpawnOptions = {
     ...(stdio === undefined ? {} : { stdio }),
     pass,
-    env: createEnvironment(parseVariables(flags.env, process.env)),
+    env,
     session: job.session,
     noNewPrivileges: flags.allowNewPrivileges !== true,
     ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
@@ -58,9 +62,11 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
   }
   // What a program under our uid could take from /proc/<our pid> is ours, and was not named.
   if (flags.shield !== false) shieldParent();
-  if (supervision === null) return await start(job, file, args, options);
+  const prepared = enterWorkspace(flags);
+  const leave = (): Promise<void> => leaveWorkspace(flags, prepared);
+  if (supervision === null) return await start(job, file, args, options, leave);
   const containment = containmentFor(job.session, terminal !== null);
-  const call = { job, terminal, file, args, options: { ...options, containment }, supervision };
+  const call = { job, terminal, file, args, options: { ...options, containment }, supervision, leave };
   return native().exitNow(await runSupervised(call, exitCode));
 }
 
@@ -69,10 +75,19 @@ async function start(
   file: string,
   args: readonly string[],
   options: SpawnOptions,
+  leave: () => Promise<void>,
 ): Promise<number> {
-  const child = startChild(job, file, args, options);
+  let child: Child;
+  try {
+    child = startChild(job, file, args, options);
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+  for (const warning of child.plan.warnings) complain(`run: ${warning}`);
   job.watch(child);
   const status = await child.exited;
+  await leave();
   await job.end(status);
   if (status.lost)
     complain(`run: how ${file} ended is not known: something else in this process waited for it`);

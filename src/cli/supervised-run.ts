@@ -22,6 +22,8 @@ export interface SupervisedCall {
   /** Of the plan, with the containment. */
   readonly options: RunOptions;
   readonly supervision: Supervision;
+  /** Puts away what was made for the program, once nothing of it is left. */
+  readonly leave: () => Promise<void>;
 }
 
 /**
@@ -40,7 +42,7 @@ export async function runSupervised(
       `run: stdout and stderr of ${file} are pipes, for ${pipedFor.join(' and ')}: it sees no terminal there`,
     );
   }
-  const report = await watchOverAnyhow(call);
+  const report = await watchOverAnyhow(call).finally(call.leave);
   const { error, kind } = report.outcome;
   if (error !== undefined) {
     job.abandon();

@@ -1,5 +1,7 @@
 // A plan for people and records: redacted, and its digest.
 import type { DescriptorPlan } from './descriptors.js';
+import { recordEnvironment } from './environment.js';
+import type { EnvironmentRecord } from './environment-record.js';
 import type { LaunchPlan } from './plan.js';
 
 /** What `describePlan` gives: names and sizes, never a value of a variable or argument. */
@@ -12,7 +14,8 @@ export interface PlanDescription {
     readonly count: number;
     /** of each, argv[0] first */ readonly bytes: readonly number[];
   };
-  readonly environment: {
+  /** `names` are all of them, sorted. */
+  readonly environment: EnvironmentRecord & {
     readonly source: LaunchPlan['environmentSource'];
     readonly names: readonly string[];
   };
@@ -22,6 +25,7 @@ export interface PlanDescription {
   readonly foreground: number | null;
   readonly noNewPrivileges: boolean;
   readonly attributes: LaunchPlan['attributes'];
+  readonly warnings: readonly string[];
   readonly route: LaunchPlan['route'];
 }
 
@@ -35,13 +39,18 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
       count: plan.argv.length,
       bytes: plan.argv.map((argument) => Buffer.byteLength(argument)),
     },
-    environment: { source: plan.environmentSource, names: Object.keys(plan.environment).sort() },
+    environment: {
+      source: plan.environmentSource,
+      names: Object.keys(plan.environment).sort(),
+      ...recordEnvironment(plan.environment, plan.environmentSource, plan.environmentRecord),
+    },
     cwd: plan.cwd,
     descriptors: plan.descriptors,
     session: plan.session,
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
     attributes: plan.attributes,
+    warnings: plan.warnings,
     route: plan.route,
   };
 }

@@ -13,13 +13,13 @@ import { takeString } from './options.js';
  * @returns absolute path
  * @throws {SallyportError} stage `cwd` where it is needed and our own directory no longer exists
  */
-export function resolveCwd(cwd: unknown, file: string): string {
-  const given = cwd instanceof URL ? toPath(cwd) : cwd;
-  const path = given === undefined ? null : takeString(given, 'cwd');
+export function resolveCwd(cwd: unknown, file: string, option = 'cwd'): string {
+  const given = cwd instanceof URL ? toPath(cwd, option) : cwd;
+  const path = given === undefined ? null : takeString(given, option);
   if (path === '') {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
-      'cwd',
+      option,
       'is empty; leave it out for the current directory',
     );
   }
@@ -27,13 +27,13 @@ export function resolveCwd(cwd: unknown, file: string): string {
   return path.startsWith('/') ? tidyPath(path) : joinPath(requireOwnDirectory(file), path);
 }
 
-function toPath(url: URL): string {
+function toPath(url: URL, option: string): string {
   try {
     return fileURLToPath(url);
   } catch {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
-      'cwd',
+      option,
       'must be a path or a file: URL without a host',
     );
   }

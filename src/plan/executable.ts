@@ -5,7 +5,8 @@ import { isAbsolute } from 'node:path';
 import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
 import { joinPath } from './directory.js';
-import { DEFAULT_PATH, type Variables } from './environment.js';
+import { DEFAULT_PATH } from './create-environment.js';
+import type { Variables } from './variables.js';
 
 const { ENOENT, EACCES, EISDIR, EINVAL } = constants.errno;
 

@@ -2,7 +2,7 @@
 import { invalid } from '../errors.js';
 import { takeOwn, typeName } from '../own-properties.js';
 import { ATTRIBUTE_NAMES, type AttributeOptions } from './attributes.js';
-import type { Environment } from './environment.js';
+import type { Environment } from './create-environment.js';
 import type { Expectation } from '../objects/expectation.js';
 
 /**
@@ -44,7 +44,7 @@ export interface PlanOptions extends AttributeOptions {
    * `'inherit'` for all that this process has. Default `createEnvironment()`.
    */
   env?: Readonly<Record<string, string | null | undefined>> | Environment | 'inherit';
-  /** Working directory. Default: that of this process. */
+  /** Working directory. Default: the workspace of `env`, or that of this process. */
   cwd?: string | URL;
   /** argv[0]. Default: `file` as given. */
   argv0?: string;

@@ -12,16 +12,14 @@ import {
   type DescriptorPlan,
   type TableEntry,
 } from './descriptors.js';
-import {
-  announceListeners,
-  resolveEnvironment,
-  type ResolvedEnvironment,
-  type Variables,
-} from './environment.js';
+import { warnOfMissingDescriptors } from './descriptor-variables.js';
+import type { EnvironmentRecord } from './environment-record.js';
+import { announceListeners, resolveEnvironment, type ResolvedEnvironment } from './environment.js';
 import { resolveExecutable } from './executable.js';
 import { takeArguments, takeFlag, takeString, type RawOptions } from './options.js';
 import { chooseRoute, type Call, type Route } from './route.js';
 import { resolveSession, type Session } from './session.js';
+import type { Variables } from './variables.js';
 
 /** The complete, frozen description of one child. Plain data; JSON.stringify keeps all of it. */
 export interface LaunchPlan {
@@ -35,6 +33,8 @@ export interface LaunchPlan {
   /** All variables of the child. Holds values: print `describePlan(plan)` instead. */
   readonly environment: Variables;
   readonly environmentSource: ResolvedEnvironment['source'];
+  /** Where each variable comes from and why, where `createEnvironment` was asked. No value is in it. */
+  readonly environmentRecord: EnvironmentRecord | null;
   /** Absolute path. */
   readonly cwd: string;
   /** The child's whole descriptor table, by ascending number. */
@@ -45,6 +45,8 @@ export interface LaunchPlan {
   readonly noNewPrivileges: boolean;
   /** Limits, identity, priorities: only what was asked for. */
   readonly attributes: LaunchAttributes;
+  /** What is planned as asked for, and will hardly work so. */
+  readonly warnings: readonly string[];
   readonly route: Route;
 }
 
@@ -74,7 +76,7 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
     options.foreground === undefined ? null : requireForeground(options.foreground, session, table);
   const noNewPrivileges = takeFlag(options.noNewPrivileges, 'noNewPrivileges', true);
   const attributes = resolveAttributes(options, session, table);
-  const cwd = resolveCwd(options.cwd, name);
+  const cwd = resolveCwd(options.cwd ?? environment.record?.workspace ?? undefined, name);
   const plan = {
     version: 1,
     file: name,
@@ -82,11 +84,18 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
     argv: Object.freeze(argv),
     environment: environment.variables,
     environmentSource: environment.source,
+    environmentRecord: environment.record,
     cwd,
     session,
     foreground,
     noNewPrivileges,
     attributes,
+    warnings: Object.freeze(
+      warnOfMissingDescriptors(
+        environment.variables,
+        table.map(({ target }) => target),
+      ),
+    ),
   } as const;
   return { call, table, plan };
 }

@@ -1,4 +1,5 @@
 // The report of a run: separate facts, each with what it rests on, never merged into one "ok".
+import { listAbsent } from '../environment/absent.js';
 import { SallyportError, type Stage, type StageSource } from '../errors.js';
 import type { ExitStatus, ResourceUsage } from '../launch/events.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
@@ -23,6 +24,8 @@ export interface Inheritance {
   /** What was seen beyond it; nothing where nobody looked. */
   readonly unexpected: readonly DescriptorPlan[];
   readonly environmentNames: readonly string[];
+  /** Where the program failed early: names that programs commonly need, and that it did not have. */
+  readonly absentNames: readonly string[];
 }
 
 /** What the system refused: the fields of the error, and its message. */
@@ -152,6 +155,7 @@ export function assembleReport(found: Findings): RunReport {
       descriptors: plan?.descriptors ?? [],
       unexpected: [],
       environmentNames: description?.environment.names ?? [],
+      absentNames: plan === null ? [] : listAbsent(plan.environment, outcome),
     },
     outcome,
     output,

@@ -1,7 +1,8 @@
 // createEnvironment and env: what becomes of each form, and what is refused without telling values.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { createEnvironment, Environment, resolveEnvironment } from '../../src/plan/environment.js';
+import { createEnvironment, Environment } from '../../src/plan/create-environment.js';
+import { resolveEnvironment } from '../../src/plan/environment.js';
 import { expectWithout, thrown } from '../support/errors.js';
 
 const secret = 'made-up-value-51d0';

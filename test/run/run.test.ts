@@ -67,6 +67,7 @@ describe('the report', () => {
       descriptors: plan.descriptors,
       unexpected: [],
       environmentNames: ['MADE_UP'],
+      absentNames: [],
     });
     expect(report.authorization).toBe('not assessed');
     expect(report.notTested.length).toBeGreaterThan(3);

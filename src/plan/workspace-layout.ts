@@ -1,0 +1,44 @@
+// What a workspace means for a run: its directories, and the variables that lead there.
+import { invalid } from '../errors.js';
+import { resolveCwd } from './directory.js';
+
+/** Relative to the workspace, in the order in which they are made; mode 0700. */
+export const WORKSPACE_DIRECTORIES = ['.home', '.home/.cache', '.tmp'] as const;
+
+/** @returns absolute path */
+export function takeWorkspace(workspace: unknown): string {
+  if (typeof workspace !== 'string' && !(workspace instanceof URL)) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'workspace',
+      'must be the path of a directory, or a file: URL',
+    );
+  }
+  return resolveCwd(workspace, 'workspace', 'workspace');
+}
+
+/** What may stand in a session name of the cloud's too: letters, digits and `+=,.@_-`. */
+export function takeRunId(runId: unknown): string {
+  if (typeof runId === 'string' && /^[\w+=,.@-]{1,256}$/.test(runId)) return runId;
+  throw invalid(
+    'ERR_SALLYPORT_INVALID_ARGUMENT',
+    'runId',
+    'must be 1 to 256 letters, digits and +=,.@_-',
+  );
+}
+
+/**
+ * HOME is moved because of credentials in files; git's own configuration is switched off, so that no
+ * credential helper of the host serves tokens into the run.
+ */
+export function workspaceVariables(workspace: string): Readonly<Record<string, string>> {
+  const base = workspace === '/' ? '' : workspace;
+  return {
+    HOME: `${base}/.home`,
+    TMPDIR: `${base}/.tmp`,
+    XDG_CACHE_HOME: `${base}/.home/.cache`,
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_SYSTEM: '/dev/null',
+  };
+}
