@@ -13,7 +13,7 @@ const rooms = {
   run: ['objects', 'plan', 'launch'],
   audit: ['objects', 'plan'],
   review: ['objects', 'plan'],
-  credentials: [],
+  credentials: ['objects', 'plan', 'launch', 'run', 'audit'],
   compat: ['objects', 'plan', 'launch', 'run'],
 };
 
