@@ -38,11 +38,7 @@ export {
   type NpmrcFile,
   type PgpassFile,
 } from './credentials/formats.js';
-export type {
-  CredentialOutage,
-  CredentialState,
-  CredentialStatus,
-} from './credentials/freshness.js';
+export type { CredentialOutage, CredentialState, CredentialStatus } from './credentials/status.js';
 export type { CredentialFetch } from './credentials/endpoint.js';
 export type {
   CredentialEnd,

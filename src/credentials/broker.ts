@@ -8,13 +8,14 @@ import { findRoot, verifyCaller, type Root, type Verification } from './caller.j
 import { neededValues } from './delivery.js';
 import { Endpoint, type CredentialFetch } from './endpoint.js';
 import { CredentialFiles } from './files.js';
-import { Freshness, type CredentialStatus } from './freshness.js';
+import { Freshness } from './freshness.js';
 import { Issued } from './issued.js';
 import type { OutputMask } from '../run/output-options.js';
 import { Secrets } from './mask.js';
 import { takeBrokerOptions, type BrokerWish, type CredentialBrokerOptions } from './options.js';
 import { EventLog, phraseDelivery, type CredentialEnd, type CredentialReport } from './report.js';
 import { unavailable } from './source.js';
+import type { CredentialStatus } from './status.js';
 
 /** What a run must be given so that it finds its credentials. */
 export interface DeliveredCredentials {

@@ -1,36 +1,7 @@
 // Keeps one credential fresh: mints before it expires, one at a time, and says how it stands.
-import { checkMinted, MintError, type CredentialSource, type Minted } from './source.js';
-
-/**
- * `fresh`; `refreshing`: being minted; `degraded`: it could not be minted again and still holds;
- * `expired`: there is none that holds.
- */
-export type CredentialState = 'fresh' | 'refreshing' | 'degraded' | 'expired';
-
-/** One time during which minting failed, however often it was tried. */
-export interface CredentialOutage {
-  /** Of the first failure. ISO 8601. */
-  readonly since: string;
-  /** When it was minted again; null: never. */
-  readonly until: string | null;
-  readonly attempts: number;
-  /** Why the latest attempt failed. */
-  readonly why: string;
-}
-
-export interface CredentialStatus {
-  readonly name: string;
-  readonly state: CredentialState;
-  /** ISO 8601; null: it does not expire, or there is none yet. */
-  readonly expiresAt: string | null;
-  /** When it will be minted again; null: it will not. */
-  readonly renewAt: string | null;
-  /** Why the latest attempt failed; null where it did not. */
-  readonly lastError: string | null;
-  /** How often it was minted. */
-  readonly minted: number;
-  readonly outages: readonly CredentialOutage[];
-}
+import { mintOnce } from './mint.js';
+import { MintError, type CredentialSource, type Minted } from './source.js';
+import type { CredentialOutage, CredentialState, CredentialStatus } from './status.js';
 
 export interface FreshnessListener {
   /** What a mint gave, before anybody else has it. A throw is a failed mint. */
@@ -50,7 +21,6 @@ export interface FreshnessWish {
   readonly renews: boolean;
 }
 
-const MINT_DEADLINE = 10_000;
 /** Of its life: what is left when it counts as expired, so that a request can still be made with it. */
 const MARGIN_SHARE = 0.05;
 const LONGEST_MARGIN = 5_000;
@@ -221,46 +191,12 @@ export class Freshness {
   }
 
   async #mint(): Promise<Minted> {
-    const { mint, mintDeadline = MINT_DEADLINE } = this.source;
-    const deadline = new AbortController();
-    const timer = setTimeout(() => {
-      deadline.abort(new MintError(`it took longer than ${mintDeadline} ms`));
-    }, mintDeadline);
-    const signal = AbortSignal.any([deadline.signal, this.#stopped.signal]);
-    const context = { runId: this.#wish.runId, signal };
-    let inTime = true;
-    const answer = (async () => mint(context))();
-    void answer.then(
-      (late) => {
-        if (!inTime) this.#throwAway(late);
-      },
-      () => undefined,
-    );
-    const over = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => {
-        reject(signal.reason as Error);
-      });
+    const { runId, required } = this.#wish;
+    const minted = await mintOnce(this.source, runId, this.#stopped.signal, required, (late) => {
+      this.#listener.discard(late);
     });
-    try {
-      const minted = checkMinted(
-        await Promise.race([answer, over]),
-        this.#wish.required,
-        Date.now(),
-      );
-      this.#listener.accept(minted);
-      return minted;
-    } finally {
-      inTime = false;
-      clearTimeout(timer);
-    }
-  }
-
-  #throwAway(late: unknown): void {
-    try {
-      this.#listener.discard(checkMinted(late, [], Date.now()));
-    } catch {
-      // Nothing that could be revoked.
-    }
+    this.#listener.accept(minted);
+    return minted;
   }
 
   #take(minted: Minted): void {

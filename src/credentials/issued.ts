@@ -71,17 +71,23 @@ export class Issued {
   async #revoke(minted: Minted): Promise<void> {
     const { revoke } = this.source;
     if (revoke === undefined) return;
-    const signal = AbortSignal.timeout(REVOKE_DEADLINE);
+    const abort = new AbortController();
+    const { signal } = abort;
     const late = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => {
-        reject(new Error(`revoke took longer than ${REVOKE_DEADLINE} ms`));
+        reject(signal.reason as Error);
       });
     });
+    const timer = setTimeout(() => {
+      abort.abort(new Error(`revoke took longer than ${REVOKE_DEADLINE} ms`));
+    }, REVOKE_DEADLINE);
     try {
       await Promise.race([(async () => revoke(minted, { runId: this.#runId, signal }))(), late]);
       this.#revoked += 1;
     } catch (error) {
       this.#errors.push(this.#describe(error));
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

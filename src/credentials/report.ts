@@ -1,7 +1,7 @@
 // What a run was given, who asked for it, and what became of it at the end. No value is in it.
 import type { Delivery } from './delivery.js';
 import type { CredentialFetch } from './endpoint.js';
-import type { CredentialStatus } from './freshness.js';
+import type { CredentialStatus } from './status.js';
 
 export interface CredentialGrant extends CredentialStatus {
   /** Why the run is given it. */
