@@ -21,12 +21,11 @@ export function developmentRole(aws: FakeAws, options: Partial<AssumeRole> = {})
   });
 }
 
-export interface MadeUp extends CredentialSource {
+export interface MadeUp {
+  readonly source: CredentialSource;
   /** What it has given, in order. */
   readonly passwords: string[];
-  /** How often it was asked. */
-  asked: number;
-  /** Set: it throws this. */
+  /** Set: mint throws this. */
   failure: Error | null;
 }
 
@@ -35,22 +34,32 @@ export function madeUpPassword(
   life: number | null,
   options: Partial<CredentialSource> & Pick<CredentialSource, 'delivery'>,
 ): MadeUp {
-  const source: MadeUp = {
-    name: 'made-up',
-    reason: 'a test',
-    plain: ['username'],
+  const made: MadeUp = {
     passwords: [],
-    asked: 0,
     failure: null,
-    mint: () => {
-      source.asked += 1;
-      if (source.failure !== null) throw source.failure;
-      const password = randomBytes(12).toString('hex');
-      source.passwords.push(password);
-      const expiresAt = life === null ? null : new Date(Date.now() + life);
-      return { values: { username: 'somebody', password }, expiresAt };
+    source: {
+      name: 'made-up',
+      reason: 'a test',
+      plain: ['username'],
+      mint: () => {
+        if (made.failure !== null) throw made.failure;
+        const password = randomBytes(12).toString('hex');
+        made.passwords.push(password);
+        const expiresAt = life === null ? null : new Date(Date.now() + life);
+        return { values: { username: 'somebody', password }, expiresAt };
+      },
+      ...options,
     },
-    ...options,
   };
-  return source;
+  return made;
+}
+
+/** The error that a promise must reject with. */
+export async function refusalOf(promise: Promise<unknown>): Promise<Error> {
+  const outcome = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (outcome instanceof Error) return outcome;
+  throw new Error('it was to be refused, and was not');
 }
