@@ -14,7 +14,7 @@ const rooms = {
   run: ['objects', 'plan', 'launch', 'environment'],
   audit: ['objects', 'plan'],
   review: ['objects', 'plan'],
-  credentials: [],
+  credentials: ['objects', 'plan', 'launch', 'run', 'audit'],
   compat: ['objects', 'plan', 'launch', 'run'],
 };
 

@@ -11,6 +11,9 @@ import { root } from './tools.mjs';
 const entries = {
   index: 'src/index.ts',
   vitest: 'src/vitest.ts',
+  credentials: 'src/credentials.ts',
+  // A program: what the tools of a run start to ask for a credential.
+  'credential-helper': 'src/credential-helper.ts',
   'cli/main': 'src/cli/main.ts',
 };
 
@@ -40,7 +43,7 @@ export async function bundle() {
     cwd: root,
     input: entries,
     platform: 'node',
-    external: [/^node:/, /^@secretlint\//, 'commander', 'node-gyp-build'],
+    external: [/^node:/, /^@secretlint\//, /^@aws-sdk\//, 'commander', 'node-gyp-build'],
     plugins: [loadLate],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   });
@@ -53,10 +56,14 @@ export async function bundle() {
     chunkFileNames: 'shared-[hash].js',
   });
   await build.close();
-  // The door for ESM is JavaScript already.
-  copyFileSync(path.join(root, 'src/index.mts'), path.join(root, 'dist/index.mjs'));
+  // The doors for ESM are JavaScript already.
+  const doors = ['index', 'credentials'];
+  for (const name of doors) {
+    copyFileSync(path.join(root, `src/${name}.mts`), path.join(root, `dist/${name}.mjs`));
+  }
   copyVitestDoor();
-  return [...output.map(({ fileName }) => fileName), 'index.mjs', 'vitest.mjs'];
+  const files = output.map(({ fileName }) => fileName);
+  return [...files, ...doors.map((name) => `${name}.mjs`), 'vitest.mjs'];
 }
 
 /** The door for vitest also says which matchers there are, in types. */

@@ -26,6 +26,7 @@ export type Stage =
   | 'workspace' // making or removing the directories of a workspace
   | 'signal' // sending a signal
   | 'audit' // reading what another process has open
+  | 'credentials' // minting and delivering credentials for a run
   | 'release' // taking a listener from another process, or closing one of ours
   | 'platform';
 
@@ -47,6 +48,9 @@ export const CALLER_CODES = {
   ERR_SALLYPORT_NOT_RELEASABLE: 'there is no such listener, or releasing it cannot help',
   ERR_SALLYPORT_UNKNOWN_SIGNAL: 'a signal that this system does not have',
   ERR_SALLYPORT_NO_CONTAINMENT: 'the containment that was asked for is not available here',
+  ERR_SALLYPORT_CREDENTIAL_UNAVAILABLE: 'a credential of the run could not be minted',
+  ERR_SALLYPORT_CREDENTIAL_LIFETIME:
+    'a credential that is delivered by variables would expire during the run',
   ERR_SALLYPORT_NO_EXACT_CLOSE:
     'this C library offers no way to close exactly the other descriptors',
   ERR_SALLYPORT_UNSUPPORTED_PLATFORM: 'sallyport cannot run here',

@@ -5,7 +5,7 @@ import { reportChannel, type ReadingEnd } from './channel-report.js';
 import { Hasher } from './hash.js';
 import type { PipeHolder } from './holders.js';
 import { Keeper } from './keeper.js';
-import type { ChannelWish } from './output-options.js';
+import type { ChannelWish, OutputMask } from './output-options.js';
 import { pollOnce } from './patience.js';
 import type { ChannelReport } from './report.js';
 import type { Sink } from './sink.js';
@@ -33,6 +33,9 @@ export class Channel {
   readonly #listener: ChannelListener;
   readonly #keeper: Keeper;
   readonly #hasher = new Hasher();
+  readonly #mask: OutputMask | null;
+  /** Bytes that came out of the pipe; the mask may hold some of them back. */
+  #read = 0;
   #end: ReadingEnd | undefined;
   #heldBy: readonly PipeHolder[] = [];
   #waiting = 0;
@@ -53,6 +56,7 @@ export class Channel {
     this.#sink = sink;
     this.#listener = listener;
     this.#keeper = new Keeper(wish.keep, wish.maxBytes);
+    this.#mask = wish.mask?.() ?? null;
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -88,17 +92,17 @@ export class Channel {
    * goes on writing cannot hold it up: after a pipe's worth it resolves as well.
    */
   async drained(): Promise<void> {
-    const before = this.bytesSeen;
+    const before = this.#read;
     while (this.isOpen) {
       if (this.#waiting > 0) {
         // What reads along is behind: what is in the pipe waits for it.
         await Promise.race([this.#resumed, this.closed]);
         continue;
       }
-      const seen = this.bytesSeen;
-      if (seen - before > LARGEST_PIPE) return;
+      const read = this.#read;
+      if (read - before > LARGEST_PIPE) return;
       await pollOnce();
-      if (this.bytesSeen === seen && this.#waiting === 0) return;
+      if (this.#read === read && this.#waiting === 0) return;
     }
   }
 
@@ -125,6 +129,12 @@ export class Channel {
   #receive(chunk: Uint8Array): void {
     if (!this.isOpen) return;
     this.lastOutput = performance.now();
+    this.#read += chunk.length;
+    this.#take(this.#mask === null ? chunk : this.#mask.push(chunk));
+  }
+
+  #take(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
     this.bytesSeen += chunk.length;
     this.#keeper.add(chunk);
     this.#waitFor(this.#hasher.add(chunk));
@@ -169,6 +179,7 @@ export class Channel {
 
   #close(end: ReadingEnd): void {
     if (!this.isOpen) return;
+    if (this.#mask !== null) this.#take(this.#mask.flush());
     this.#end = end;
     this.#resolveClosed();
   }

@@ -24,12 +24,25 @@ export interface ChannelOptions extends KeepOptions {
   to?: string | URL | Writable | LineListener;
 }
 
+/** Takes out of a stream of bytes what nobody may see, also where that comes in several pieces. */
+export interface OutputMask {
+  /** What may be handed on by now. Valid as long as `chunk` is. */
+  push(chunk: Uint8Array): Uint8Array;
+  /** The end of the stream: the rest. */
+  flush(): Uint8Array;
+}
+
 /** For both channels, and for each where it differs. */
 export interface OutputOptions extends KeepOptions {
   stdout?: ChannelOptions;
   stderr?: ChannelOptions;
   /** stderr goes into the pipe of stdout, in true order; the report has all of it under stdout. */
   merge?: boolean;
+  /**
+   * Called once for each channel. What the mask gives is what is kept, counted, hashed and handed on:
+   * see `CredentialBroker.mask`.
+   */
+  mask?: () => OutputMask;
 }
 
 export interface ChannelWish {
@@ -37,6 +50,7 @@ export interface ChannelWish {
   readonly onExceed: 'end' | 'truncate-and-continue';
   readonly keep: Keep;
   readonly to: string | URL | Writable | LineListener | undefined;
+  readonly mask: (() => OutputMask) | undefined;
 }
 
 export interface OutputWish {
@@ -50,6 +64,7 @@ const DEFAULTS: ChannelWish = {
   onExceed: 'end',
   keep: 'head',
   to: undefined,
+  mask: undefined,
 };
 
 /** What a Buffer may have in all versions of Node that we run on. */
@@ -57,7 +72,7 @@ const MOST = 2 ** 31 - 1;
 
 const KEEP_NAMES = ['maxBytes', 'onExceed', 'keep'] as const;
 const CHANNEL_NAMES = [...KEEP_NAMES, 'to'] as const;
-const OUTPUT_NAMES = [...KEEP_NAMES, 'stdout', 'stderr', 'merge'] as const;
+const OUTPUT_NAMES = [...KEEP_NAMES, 'stdout', 'stderr', 'merge', 'mask'] as const;
 
 /** @throws {SallyportTypeError} */
 export function takeOutput(value: unknown): OutputWish {
@@ -67,7 +82,11 @@ export function takeOutput(value: unknown): OutputWish {
     OUTPUT_NAMES,
     new Map([['to', 'write it for one channel: output: { stdout: { to } }']]),
   );
-  const both = takeKept(own, 'output', DEFAULTS);
+  if (own.mask !== undefined && typeof own.mask !== 'function') {
+    throw wrong('output.mask', `a function, not ${typeName(own.mask)}`);
+  }
+  const mask = own.mask as OutputOptions['mask'];
+  const both = takeKept(own, 'output', { ...DEFAULTS, mask });
   const merge = own.merge ?? false;
   if (typeof merge !== 'boolean') throw wrong('output.merge', 'true or false');
   if (merge && own.stderr !== undefined) {
@@ -112,7 +131,7 @@ function takeKept(
   if (keep !== 'head' && keep !== 'tail' && keep !== 'head-and-tail') {
     throw wrong(`${option}.keep`, "'head', 'tail' or 'head-and-tail'");
   }
-  return { maxBytes, onExceed, keep, to: undefined };
+  return { maxBytes, onExceed, keep, to: undefined, mask: defaults.mask };
 }
 
 function isWhole(value: unknown, highest: number): value is number {

@@ -1,6 +1,6 @@
 // What a test needs from the machine: without it the test is skipped by name, or fails in CI.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'vitest';
@@ -32,7 +32,25 @@ const probes = {
   'raised priority': () => spawnSync('nice', ['-n', '-1', 'true']).stderr.length === 0,
   ptrace: () => runs(fixture('tracer'), '--probe'),
   'setuid programs': () => honoursSetuid(),
+  boto3: () => runs('/usr/bin/python3', '-c', 'import boto3'),
+  'aws cli': () => runs('/usr/bin/aws', '--version'),
+  'git-http-backend': () => existsSync(GIT_HTTP_BACKEND),
+  curl: () => runs('curl', '--version'),
+  npm: () => runs('npm', '--version'),
+  postgresql: () => postgresPrograms() !== undefined && runs('psql', '--version'),
+  'user namespaces': () => runs('unshare', '--user', '--map-root-user', '--mount', 'true'),
 } satisfies Record<string, () => boolean>;
+
+export const GIT_HTTP_BACKEND = '/usr/lib/git-core/git-http-backend';
+
+/** Where Debian puts initdb and postgres; they are not in PATH. */
+export function postgresPrograms(): string | undefined {
+  const versions = '/usr/lib/postgresql';
+  if (!existsSync(versions)) return undefined;
+  return readdirSync(versions)
+    .map((version) => path.join(versions, version, 'bin'))
+    .find((directory) => existsSync(path.join(directory, 'initdb')));
+}
 
 /** Whether an aborted program leaves a core file in its directory, core(5). */
 function makesCore(): boolean {

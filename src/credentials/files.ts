@@ -1,0 +1,222 @@
+// The files of a run that hold credentials: written in one step, 0600, past no symlink, and removed.
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+
+import { systemError } from '../errors.js';
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+const EEXIST = 17;
+
+/** Who the files belong to, where the run has another user than we. */
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+interface Placed {
+  readonly path: string;
+  readonly directory: number;
+  readonly name: string;
+  written: boolean;
+}
+
+/**
+ * The run may write to its home and may put a symlink wherever it likes. So each directory on the way
+ * is opened without following one, and kept: from then on names are looked up in it, by
+ * /proc/self/fd (there is no openat in Node), and a file takes its place by rename.
+ */
+export class CredentialFiles {
+  readonly home: string;
+  readonly #isOurs: boolean;
+  readonly #owner: Owner | undefined;
+  readonly #directories = new Map<string, number>();
+  /** As names in directories that are open. */
+  readonly #made: string[] = [];
+  readonly #placed = new Map<string, Placed>();
+  #removed = false;
+  readonly #onExit = (): void => {
+    this.remove();
+  };
+
+  /**
+   * @param home an existing directory; undefined: a new one, removed with the files
+   * @throws {SallyportError} stage `credentials`
+   */
+  constructor(home: string | undefined, owner: Owner | undefined) {
+    this.#isOurs = home === undefined;
+    this.#owner = owner;
+    this.home = home ?? mkdtempSync(join(tmpdir(), 'sallyport-credentials-'));
+    try {
+      const fd = this.#attempt('open', this.home, () =>
+        openSync(this.home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
+      );
+      this.#directories.set('', fd);
+      if (this.#isOurs) this.#own(fd, 0o700);
+      // Where this process ends without a word, nothing stays.
+      process.once('exit', this.#onExit);
+    } catch (error) {
+      this.remove();
+      throw error;
+    }
+  }
+
+  /**
+   * Finds the place of a file, and makes the directories on the way.
+   *
+   * @returns its absolute path
+   * @throws {SallyportError} stage `credentials`: a symlink on the way, or something is there already
+   */
+  place(path: string): string {
+    const full = join(this.home, path);
+    if (this.#placed.has(path)) return full;
+    const parent = dirname(path) === '.' ? '' : dirname(path);
+    const directory = this.#openDirectory(parent);
+    const name = basename(path);
+    const there = lstatSync(`/proc/self/fd/${directory}/${name}`, { throwIfNoEntry: false });
+    if (there !== undefined) {
+      throw refusal(EEXIST, 'create', full, 'it is not ours: remove it, or give another path');
+    }
+    this.#placed.set(path, { path: full, directory, name, written: false });
+    return full;
+  }
+
+  /** @throws {SallyportError} stage `credentials` */
+  write(path: string, text: string): void {
+    const placed = this.#placed.get(path);
+    if (placed === undefined || this.#removed) return;
+    const temporary = `/proc/self/fd/${placed.directory}/.${randomBytes(9).toString('hex')}`;
+    this.#attempt('write', placed.path, () => {
+      const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      try {
+        this.#own(fd, 0o600);
+        const bytes = Buffer.from(text);
+        for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+        renameSync(temporary, `/proc/self/fd/${placed.directory}/${placed.name}`);
+      } catch (error) {
+        tryUnlink(temporary);
+        throw error;
+      } finally {
+        closeSync(fd);
+      }
+    });
+    placed.written = true;
+  }
+
+  /** Absolute paths of all that were placed. */
+  get paths(): string[] {
+    return [...this.#placed.values()].map(({ path }) => path);
+  }
+
+  /** Takes a file away; it may be written again. */
+  withdraw(path: string): boolean {
+    const placed = this.#placed.get(path);
+    if (placed?.written !== true) return true;
+    const gone = tryUnlink(`/proc/self/fd/${placed.directory}/${placed.name}`);
+    placed.written = !gone;
+    return gone;
+  }
+
+  /** @returns absolute paths of those that could not be removed */
+  remove(): string[] {
+    if (this.#removed) return [];
+    process.off('exit', this.#onExit);
+    const left = [...this.#placed].flatMap(([path, placed]) =>
+      this.withdraw(path) ? [] : [placed.path],
+    );
+    this.#removed = true;
+    // From the inside out. What the run has put there stays, and so does its directory.
+    for (const directory of this.#made.reverse()) tryRemoveDirectory(directory);
+    for (const fd of this.#directories.values()) closeSync(fd);
+    this.#directories.clear();
+    if (this.#isOurs) tryRemoveDirectory(this.home);
+    return left;
+  }
+
+  #openDirectory(path: string): number {
+    const known = this.#directories.get(path);
+    if (known !== undefined) return known;
+    const above = dirname(path) === '.' ? '' : dirname(path);
+    const at = `/proc/self/fd/${this.#openDirectory(above)}/${basename(path)}`;
+    const full = join(this.home, path);
+    const fd = this.#attempt('open', full, () => {
+      const isNew = tryMakeDirectory(at);
+      const directory = openSync(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      if (isNew) {
+        this.#own(directory, 0o700);
+        this.#made.push(at);
+      }
+      return directory;
+    });
+    this.#directories.set(path, fd);
+    return fd;
+  }
+
+  #own(fd: number, mode: number): void {
+    // Whatever the umask is.
+    fchmodSync(fd, mode);
+    if (this.#owner !== undefined) fchownSync(fd, this.#owner.uid, this.#owner.gid);
+  }
+
+  #attempt<Value>(step: string, path: string, act: () => Value): Value {
+    try {
+      return act();
+    } catch (error) {
+      const { errno } = error as NodeJS.ErrnoException;
+      if (errno === undefined) throw error;
+      throw refusal(-errno, step, path, '');
+    }
+  }
+}
+
+function refusal(errno: number, step: string, path: string, advice: string): Error {
+  return systemError(errno, step, advice, {
+    syscall: 'credentials',
+    path,
+    stage: 'credentials',
+    stagePath: path,
+    stageSource: 'reported',
+  });
+}
+
+function tryMakeDirectory(path: string): boolean {
+  try {
+    mkdirSync(path, 0o700);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** True where there is nothing any more. */
+function tryUnlink(path: string): boolean {
+  try {
+    unlinkSync(path);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
+}
+
+function tryRemoveDirectory(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch {
+    // Not empty, or gone.
+  }
+}

@@ -1,0 +1,126 @@
+// Sources: a program that prints a credential, and a file that somebody else keeps fresh.
+import { readFile } from 'node:fs/promises';
+
+import { invalid } from '../errors.js';
+import { run } from '../run/run.js';
+import type { RunOptions } from '../run/options.js';
+import type { Delivery } from './delivery.js';
+import { MintError, type CredentialSource, type Minted } from './source.js';
+
+interface Common {
+  readonly name: string;
+  readonly reason: string;
+  readonly delivery: Delivery | readonly Delivery[];
+  /** Names of values that are no secrets. */
+  readonly plain?: readonly string[];
+  readonly mintDeadline?: number;
+  readonly lead?: number;
+  readonly jitter?: number;
+  /** What was printed or stands in the file → values. Default: JSON, see `parseCredential`. */
+  readonly parse?: (text: string) => Minted;
+}
+
+export interface CommandSource extends Common {
+  readonly file: string;
+  readonly args?: readonly string[];
+  /** As for `run`: by default next to nothing, so name what it needs. */
+  readonly env?: RunOptions['env'];
+  readonly cwd?: RunOptions['cwd'];
+}
+
+export interface FileSource extends Common {
+  readonly path: string;
+}
+
+const MOST_OUTPUT = 1 << 20;
+
+/**
+ * A program that prints the credential, started anew for each mint. What it prints is kept from
+ * records; of stderr only the length is told, since nobody knows what stands there.
+ */
+export function commandSource(options: CommandSource): CredentialSource {
+  const { file, args = [], env, cwd, parse = parseCredential } = options;
+  if (typeof file !== 'string' || file === '') throw wrong('file', 'must be a program');
+  return source(options, async ({ signal }) => {
+    const report = await run(file, args, {
+      ...(env === undefined ? undefined : { env }),
+      ...(cwd === undefined ? undefined : { cwd }),
+      signal,
+      containment: { prefer: ['init', 'group'] },
+      output: { maxBytes: MOST_OUTPUT },
+    });
+    const { outcome, output } = report;
+    if (outcome.error !== undefined) throw new MintError(outcome.error.message);
+    if (outcome.kind !== 'exited' || outcome.code !== 0) {
+      const how = outcome.kind === 'exited' ? `exit code ${outcome.code}` : outcome.kind;
+      throw new MintError(
+        `the program ended with ${how}; it wrote ${output.stderr.bytesSeen} bytes to stderr, which are not shown`,
+      );
+    }
+    return parseQuietly(parse, output.stdout.text, 'what the program printed');
+  });
+}
+
+/** A file that is read for each mint. Somebody else writes it, and before it expires. */
+export function fileSource(options: FileSource): CredentialSource {
+  const { path, parse = parseCredential } = options;
+  if (typeof path !== 'string' || path === '') throw wrong('path', 'must be a path');
+  return source(options, async ({ signal }) => {
+    const text = await readFile(path, { encoding: 'utf8', signal });
+    return parseQuietly(parse, text, 'the file');
+  });
+}
+
+function source(
+  { name, reason, delivery, plain, mintDeadline, lead, jitter }: Common,
+  mint: CredentialSource['mint'],
+): CredentialSource {
+  return {
+    name,
+    reason,
+    delivery,
+    mint,
+    ...(plain === undefined ? undefined : { plain }),
+    ...(mintDeadline === undefined ? undefined : { mintDeadline }),
+    ...(lead === undefined ? undefined : { lead }),
+    ...(jitter === undefined ? undefined : { jitter }),
+  };
+}
+
+/** An error of a parser repeats what it could not parse: a piece of a secret. */
+function parseQuietly(parse: (text: string) => Minted, text: string, what: string): Minted {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof MintError) throw error;
+    throw new MintError(`${what} could not be parsed`);
+  }
+}
+
+/**
+ * JSON: `{ "values": { … }, "expiresAt": "2030-01-01T00:00:00Z" }`, null for what does not expire;
+ * or what a `credential_process` of AWS prints.
+ */
+export function parseCredential(text: string): Minted {
+  const parsed = JSON.parse(text) as Record<string, unknown>;
+  if (typeof parsed['AccessKeyId'] === 'string') {
+    const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = parsed;
+    return {
+      values: { AccessKeyId, SecretAccessKey, SessionToken } as Record<string, string>,
+      expiresAt: toDate(Expiration ?? null),
+    };
+  }
+  return {
+    values: parsed['values'] as Record<string, string>,
+    expiresAt: toDate(parsed['expiresAt']),
+  };
+}
+
+function toDate(value: unknown): Date | null {
+  if (value === null) return null;
+  return new Date(typeof value === 'string' ? value : Number.NaN);
+}
+
+function wrong(option: string, message: string): Error {
+  return invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, message);
+}

@@ -1,0 +1,151 @@
+// A run that is given credentials: its environment, its output's mask, its record, and their end.
+import { closeSync } from 'node:fs';
+
+import { invalid } from '../errors.js';
+import { resolveEnvironment } from '../plan/environment.js';
+import { takeRunOptions, type RunOptions } from '../run/options.js';
+import { appendRecord, openRecord } from '../run/record.js';
+import type { RunReport } from '../run/report.js';
+import { run, type Run } from '../run/run.js';
+import { applyCredentials } from './apply.js';
+import { CredentialBroker, type DeliveredCredentials } from './broker.js';
+import type { CredentialReport } from './report.js';
+
+/** The report of the run, and what it was given. */
+export interface CredentialedReport extends RunReport {
+  readonly credentials: CredentialReport;
+}
+
+/** As `Run`, with more in its report. */
+export interface CredentialedRun extends Promise<CredentialedReport> {
+  abort(): void;
+  release(pid: number): void;
+  readonly started: Promise<number | null>;
+}
+
+/**
+ * As `run`. Credentials are minted first: where they cannot be had nothing is started. The broker is
+ * closed at the end, whatever that is.
+ *
+ * @throws as `run` and `CredentialBroker.open`, as a rejection
+ */
+export function runWithCredentials(
+  broker: CredentialBroker,
+  file: string,
+  args: readonly string[] = [],
+  options: RunOptions = {},
+): CredentialedRun {
+  const handle = new Handle();
+  if (!(broker instanceof CredentialBroker)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'broker', 'must be of createCredentialBroker');
+  }
+  const { signal } = options;
+  if (signal instanceof AbortSignal) {
+    if (signal.aborted) handle.abort();
+    else signal.addEventListener('abort', handle.abort, { once: true, signal: handle.over });
+  }
+  const report = supervise(broker, file, args, options, handle).finally(() => {
+    handle.finish();
+  });
+  return Object.assign(report, {
+    started: handle.started,
+    abort: handle.abort,
+    release: (pid: number) => handle.running?.release(pid),
+  });
+}
+
+/** What the caller can reach, before the run has begun as well. */
+class Handle {
+  running: Run | undefined;
+  readonly aborted = new AbortController();
+  readonly started: Promise<number | null>;
+  #tell!: (pid: number | null) => void;
+  readonly #over = new AbortController();
+
+  constructor() {
+    this.started = new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+  }
+
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  readonly abort = (): void => {
+    this.aborted.abort();
+  };
+
+  begin(running: Run): Run {
+    this.running = running;
+    void running.started.then(this.#tell);
+    return running;
+  }
+
+  finish(): void {
+    this.#tell(null);
+    this.#over.abort();
+  }
+}
+
+async function supervise(
+  broker: CredentialBroker,
+  file: string,
+  args: readonly string[] | undefined,
+  options: RunOptions,
+  handle: Handle,
+): Promise<CredentialedReport> {
+  // Before anything is minted: a mistake costs nothing.
+  takeRunOptions(options);
+  const { record, ...rest } = options;
+  // By us, since the record of the run has to have what we add to it.
+  let fd = record === undefined ? undefined : openRecord(record, file);
+  try {
+    const report = await runOnce(broker, file, args, rest, handle);
+    const complete = { ...report, credentials: await broker.close() };
+    if (fd !== undefined && record !== undefined) {
+      const open = fd;
+      fd = undefined;
+      appendRecord(open, complete, record);
+    }
+    return complete;
+  } finally {
+    await broker.close();
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+async function runOnce(
+  broker: CredentialBroker,
+  file: string,
+  args: readonly string[] | undefined,
+  options: RunOptions,
+  handle: Handle,
+): Promise<RunReport> {
+  const { signal } = handle.aborted;
+  const start = (own: RunOptions): Run => handle.begin(run(file, args, { ...own, signal }));
+  const closeEarly = (): void => {
+    void broker.close();
+  };
+  signal.addEventListener('abort', closeEarly, { once: true });
+  let delivered: DeliveredCredentials;
+  try {
+    const { deadline } = options;
+    delivered = await broker.open(deadline === undefined ? {} : { deadline });
+  } catch (error) {
+    // Not started, for the reason that the report then gives.
+    if (signal.aborted) return await start(options);
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', closeEarly);
+  }
+  const running = start({
+    ...options,
+    env: applyCredentials(resolveEnvironment(options.env).variables, delivered),
+    output: { mask: () => broker.mask(), ...options.output },
+  });
+  void running.started.then((pid) => {
+    if (pid !== null) broker.admit(pid);
+  });
+  return running;
+}

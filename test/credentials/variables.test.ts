@@ -1,0 +1,171 @@
+// Delivery by variables is fixed at the start, so it is refused where the run may last longer.
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { createCredentialBroker, runWithCredentials } from '../../src/credentials.js';
+import { contained } from '../run/support.js';
+import { makeScratch } from '../support/fixtures.js';
+import { madeUpPassword, refusalOf, runId } from './support/scenes.js';
+
+const delivery = { by: 'env', variables: { DATABASE_PASSWORD: 'password' } } as const;
+
+describe('a credential delivered by variables', () => {
+  it.each([
+    ['no deadline', undefined],
+    ['a longer deadline', 120_000],
+  ])('is refused to a run with %s, and nothing is started', async (_, deadline) => {
+    const started = path.join(makeScratch(), 'started');
+    const revoked: string[] = [];
+    const { source, passwords } = madeUpPassword(60_000, {
+      delivery,
+      revoke: ({ values }) => void revoked.push(values['password'] ?? ''),
+    });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const running = runWithCredentials(broker, 'touch', [started], {
+      ...contained,
+      ...(deadline === undefined ? undefined : { deadline }),
+    });
+    const refusal = await refusalOf(running);
+    expect(refusal).toMatchObject({
+      code: 'ERR_SALLYPORT_CREDENTIAL_LIFETIME',
+      stage: 'credentials',
+      stagePath: 'made-up',
+      message: expect.stringContaining('deliver it by endpoint, process or file') as string,
+    });
+    expect(await running.started).toBeNull();
+    expect(existsSync(started)).toBe(false);
+    expect(passwords).toHaveLength(1);
+    expect(revoked).toEqual(passwords);
+    expect(String(refusal)).not.toContain(passwords[0]);
+  });
+
+  it('is there in a run that is shorter, masked in its output', async () => {
+    const { source, passwords } = madeUpPassword(60_000, { delivery });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const script = 'echo "$DATABASE_PASSWORD"; echo ${#DATABASE_PASSWORD}';
+    const report = await runWithCredentials(broker, 'sh', ['-c', script], {
+      ...contained,
+      deadline: 30_000,
+    });
+    expect(report.output.stdout.text).toBe(`***\n${passwords[0]?.length ?? 0}\n`);
+    expect(report.credentials.environmentNames).toContain('DATABASE_PASSWORD');
+    expect(JSON.stringify(report)).not.toContain(passwords[0]);
+  });
+
+  it('may be there without a deadline where it does not expire', async () => {
+    const { source } = madeUpPassword(null, { delivery });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const report = await runWithCredentials(
+      broker,
+      'sh',
+      ['-c', 'test -n "$DATABASE_PASSWORD"'],
+      contained,
+    );
+    expect(report.outcome.code).toBe(0);
+  });
+
+  it('is refused where two set the same', async () => {
+    const sources = ['one', 'two'].map((name) => madeUpPassword(null, { name, delivery }).source);
+    const broker = createCredentialBroker({ runId, sources });
+    await expect(broker.open()).rejects.toThrow('two deliveries set DATABASE_PASSWORD');
+  });
+});
+
+describe('a run with credentials', () => {
+  it('has its record with what it was given, and without a value', async () => {
+    const record = path.join(makeScratch(), 'runs.jsonl');
+    const { source, passwords } = madeUpPassword(60_000, { delivery });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const report = await runWithCredentials(broker, 'true', [], {
+      ...contained,
+      deadline: 30_000,
+      record,
+    });
+    const line = readFileSync(record, 'utf8');
+    expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(report)));
+    expect(report.credentials).toMatchObject({
+      version: 1,
+      runId,
+      grants: [
+        {
+          name: 'made-up',
+          reason: 'a test',
+          state: 'fresh',
+          deliveries: ['env DATABASE_PASSWORD'],
+          minted: 1,
+          outages: [],
+          unmasked: [],
+        },
+      ],
+      fetches: [],
+      end: { filesLeft: [] },
+    });
+    expect(line).not.toContain(passwords[0]);
+  });
+
+  it('that is aborted while they are minted is not started', async () => {
+    const { source } = madeUpPassword(60_000, {
+      delivery: { by: 'file', path: 'p', render: () => '' },
+      mint: ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(new Error('told to stop'));
+          });
+        }),
+    });
+    const abort = new AbortController();
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const running = runWithCredentials(broker, 'true', [], { ...contained, signal: abort.signal });
+    abort.abort();
+    const report = await running;
+    expect(report.outcome).toMatchObject({ kind: 'aborted', code: null });
+    expect(await running.started).toBeNull();
+    expect(report.credentials.end).not.toBeNull();
+  });
+
+  it('that is aborted while it runs is ended', async () => {
+    const { source } = madeUpPassword(60_000, {
+      delivery: { by: 'file', path: 'p', render: () => '' },
+    });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const running = runWithCredentials(broker, 'sleep', ['60'], { ...contained, grace: 0 });
+    expect(await running.started).toBeGreaterThan(0);
+    running.abort();
+    expect((await running).outcome.kind).toBe('aborted');
+  });
+
+  it('refuses a mistake before anything is minted', async () => {
+    const { source, passwords } = madeUpPassword(60_000, { delivery });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const running = runWithCredentials(broker, 'true', [], { ...contained, deadlin: 1 } as never);
+    await expect(running).rejects.toMatchObject({ code: 'ERR_SALLYPORT_UNKNOWN_OPTION' });
+    expect(passwords).toEqual([]);
+  });
+
+  it.each([
+    [{ runId: 'a b', sources: [] }, 'runId'],
+    [{ runId, sources: {} }, 'sources'],
+    [{ runId, sources: [], home: 'relative' }, 'home'],
+    [{ runId, sources: [], owner: { uid: 1 } }, 'owner'],
+    [{ runId, sources: [{}] }, 'sources[0].name'],
+    [{ runId, sources: [{ name: 'x' }] }, 'sources[0].reason'],
+    [{ runId, sources: [{ name: 'x', reason: 'y' }] }, 'sources[0].mint'],
+    [{ runId, sources: [{ name: 'x', reason: 'y', mint() {} }] }, 'sources[0].delivery'],
+    [withDelivery({ by: 'mail' }), 'sources[0].delivery'],
+    [withDelivery({ by: 'endpoint', token: 'some' }), 'sources[0].delivery.token'],
+    [withDelivery({ by: 'process', for: 'git', url: 'https://u:p@h' }), 'sources[0].delivery.url'],
+    [withDelivery({ by: 'file', path: '../x', render() {} }), 'sources[0].delivery.path'],
+    [withDelivery({ by: 'file', path: 'x' }), 'sources[0].delivery.render'],
+    [withDelivery({ by: 'env', variables: { 'A=B': 'x' } }), 'sources[0].delivery.variables'],
+    [withDelivery({ by: 'env', variables: {}, more: 1 }), 'sources[0].delivery.more'],
+  ])('cannot be asked for by %o', (options, option) => {
+    expect(() => createCredentialBroker(options as never)).toThrow(
+      expect.objectContaining({ stage: 'plan', stagePath: option }) as Error,
+    );
+  });
+});
+
+function withDelivery(delivery: object): object {
+  return { runId, sources: [{ name: 'x', reason: 'y', mint: () => undefined, delivery }] };
+}
