@@ -89,12 +89,13 @@ bool ReceiveCall(int control, LaneCall** call, std::vector<int>* received) {
 }
 
 Result<pid_t> SpawnWith(const LaunchRequest& request, const std::vector<int>& received,
-                        LaneTable table) {
+                        LaneTable table, std::string* evidence) {
   if (received.size() < request.descriptors.size()) return SysError{"descriptor", EMFILE, ""};
   std::vector<DescriptorMove> moves(request.descriptors);
   for (size_t i = 0; i < moves.size(); ++i) moves[i].source = received[i];
   return SpawnInTable(request, moves,
-                      table == LaneTable::kPrivate ? TableOrigin::kLane : TableOrigin::kShared);
+                      table == LaneTable::kPrivate ? TableOrigin::kLane : TableOrigin::kShared,
+                      evidence);
 }
 
 void Publish(int control, LaneCall* call, Result<pid_t> outcome) {
@@ -133,7 +134,7 @@ void RunLane(int shared_control, bool no_new_privileges) {
   LaneCall* call = nullptr;
   std::vector<int> received;
   while (ReceiveCall(control, &call, &received)) {
-    Result<pid_t> outcome = SpawnWith(*call->request, received, hello.table);
+    Result<pid_t> outcome = SpawnWith(*call->request, received, hello.table, &call->evidence);
     // Before the next call, and before anybody hears of this one.
     CloseAll(&received);
     Publish(control, call, std::move(outcome));

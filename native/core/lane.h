@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/lane_table.h"
 #include "core/launch_request.h"
@@ -21,6 +22,7 @@ struct LaneCall {
   bool announce = false;  // true: the lane also sends a byte, for the reactor to see
 
   std::optional<Result<pid_t>> outcome;  // valid once `done` is 1
+  std::string evidence;                  // likewise: what a verification saw
   std::atomic<uint32_t> done{0};         // also a futex
 
   void Wait();

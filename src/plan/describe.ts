@@ -22,6 +22,8 @@ export interface PlanDescription {
   readonly foreground: number | null;
   readonly noNewPrivileges: boolean;
   readonly attributes: LaunchPlan['attributes'];
+  readonly verify: LaunchPlan['verify'];
+  readonly pinned: LaunchPlan['pinned'];
   readonly route: LaunchPlan['route'];
 }
 
@@ -42,6 +44,8 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
     attributes: plan.attributes,
+    verify: plan.verify,
+    pinned: plan.pinned,
     route: plan.route,
   };
 }
@@ -69,6 +73,7 @@ export function planDigest(plan: LaunchPlan): string {
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
     attributes: plan.attributes,
+    ...(plan.pinned === null ? {} : { pinned: plan.pinned.sha256 }),
   };
   // Loaded with the first digest: importing this package must cost next to nothing.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- synchronous and late

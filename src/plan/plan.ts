@@ -20,6 +20,7 @@ import {
 } from './environment.js';
 import { resolveExecutable } from './executable.js';
 import { takeArguments, takeFlag, takeString, type RawOptions } from './options.js';
+import { takePinned, type PinnedExecutable, type PinnedIdentity } from './pinned.js';
 import { chooseRoute, type Call, type Route } from './route.js';
 import { resolveSession, type Session } from './session.js';
 
@@ -45,6 +46,9 @@ export interface LaunchPlan {
   readonly noNewPrivileges: boolean;
   /** Limits, identity, priorities: only what was asked for. */
   readonly attributes: LaunchAttributes;
+  readonly verify: 'at-exec' | 'after-exec' | null;
+  /** The program as a sealed copy; null: it is executed by its path. */
+  readonly pinned: PinnedIdentity | null;
   readonly route: Route;
 }
 
@@ -52,6 +56,7 @@ export interface LaunchPlan {
 export interface Draft {
   readonly call: Call;
   readonly table: readonly TableEntry[];
+  readonly program: PinnedExecutable | null;
   readonly plan: Omit<LaunchPlan, 'descriptors' | 'route'>;
 }
 
@@ -75,10 +80,12 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
   const noNewPrivileges = takeFlag(options.noNewPrivileges, 'noNewPrivileges', true);
   const attributes = resolveAttributes(options, session, table);
   const cwd = resolveCwd(options.cwd, name);
+  const executable = resolveExecutable(name, cwd, environment.variables);
+  const program = takePinned(options.pinned, executable);
   const plan = {
     version: 1,
     file: name,
-    executable: resolveExecutable(name, cwd, environment.variables),
+    executable,
     argv: Object.freeze(argv),
     environment: environment.variables,
     environmentSource: environment.source,
@@ -87,8 +94,10 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
     foreground,
     noNewPrivileges,
     attributes,
+    verify: takeVerify(options.verify),
+    pinned: program?.identity ?? null,
   } as const;
-  return { call, table, plan };
+  return { call, table, program, plan };
 }
 
 /**
@@ -107,9 +116,17 @@ export function finishPlan(
   return Object.freeze({ ...plan, descriptors, route });
 }
 
+function takeVerify(value: unknown): LaunchPlan['verify'] {
+  if (value === undefined) return null;
+  if (value === 'at-exec' || value === 'after-exec') return value;
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'verify', "must be 'at-exec' or 'after-exec'");
+}
+
 /** Why the launcher is needed, by the names of the options that it serves. */
 function launcherReasons({ plan, table }: Draft): string[] {
   const reasons = Object.keys(plan.attributes);
   if (table.some(({ channel }) => channel === 'listener')) reasons.push('listeners');
+  if (plan.verify === 'at-exec') reasons.push('verify');
+  if (plan.pinned !== null) reasons.push('pinned');
   return reasons;
 }

@@ -283,7 +283,8 @@ async function reportChannels({ stdout, stderr }: Channels): Promise<RunReport['
 }
 
 function isRefusal(error: unknown): error is SallyportError {
-  return error instanceof SallyportError && !error.code.startsWith('ERR_SALLYPORT_');
+  if (!(error instanceof SallyportError)) return false;
+  return !error.code.startsWith('ERR_SALLYPORT_') || error.stage === 'verify';
 }
 
 interface Clock {
