@@ -22,6 +22,8 @@ export type Stage =
   | 'group'
   | 'user'
   | 'dieWithParent'
+  | 'review' // a profile, and the review by it
+  | 'verify' // looking at a child that holds before its exec
   | 'cgroup' // being born in a cgroup
   | 'workspace' // making or removing the directories of a workspace
   | 'signal' // sending a signal
@@ -51,12 +53,25 @@ export const CALLER_CODES = {
   ERR_SALLYPORT_CREDENTIAL_UNAVAILABLE: 'a credential of the run could not be minted',
   ERR_SALLYPORT_CREDENTIAL_LIFETIME:
     'a credential that is delivered by variables would expire during the run',
+  ERR_SALLYPORT_NOT_AS_PLANNED: 'a child that held before its exec differed from its plan',
+  ERR_SALLYPORT_UNVERIFIABLE: 'a child that held before its exec could not be looked at',
+  ERR_SALLYPORT_NOT_PINNABLE: 'a program that cannot be pinned, or is not the one that was',
+  ERR_SALLYPORT_NOT_ADMITTED: 'a review does not accept the launch',
+  ERR_SALLYPORT_INVALID_PROFILE: 'a profile that cannot be read, or says what no profile may',
   ERR_SALLYPORT_NO_EXACT_CLOSE:
     'this C library offers no way to close exactly the other descriptors',
   ERR_SALLYPORT_UNSUPPORTED_PLATFORM: 'sallyport cannot run here',
 } as const;
 
 export type CallerCode = keyof typeof CALLER_CODES;
+
+/** One thing in which a child, or a plan, is not what was asked for. */
+export interface Difference {
+  /** `descriptors.5.access`, `session`, … */
+  readonly path: string;
+  readonly planned: string;
+  readonly seen: string;
+}
 
 export interface ErrorDetails {
   stage: Stage;
@@ -66,6 +81,8 @@ export interface ErrorDetails {
   syscall?: string;
   path?: string;
   errno?: number;
+  /** With `ERR_SALLYPORT_NOT_AS_PLANNED`. */
+  differences?: readonly Difference[];
   cause?: unknown;
 }
 
@@ -86,6 +103,8 @@ export class SallyportError extends Error {
   declare readonly stage: Stage;
   declare readonly stagePath?: string;
   declare readonly stageSource?: StageSource;
+  /** With `ERR_SALLYPORT_NOT_AS_PLANNED`: in what. */
+  declare readonly differences?: readonly Difference[];
 
   constructor(message: string, fields: Fields) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
@@ -132,7 +151,7 @@ export function invalid(code: CallerCode, option: string, message: string): Sall
 
 /** What the caller asked for is well formed and must not be done. */
 export function refused(code: CallerCode, message: string, details: ErrorDetails): SallyportError {
-  return new SallyportError(message, { code, ...details });
+  return new SallyportError(printable(message), { code, ...details });
 }
 
 export function unsupportedPlatform(why: string, cause?: unknown): SallyportError {

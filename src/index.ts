@@ -1,5 +1,11 @@
 // What the package offers. Only re-exports.
-export { SallyportError, SallyportTypeError, type Stage, type StageSource } from './errors.js';
+export {
+  SallyportError,
+  SallyportTypeError,
+  type Difference,
+  type Stage,
+  type StageSource,
+} from './errors.js';
 export type { ObjectKind, ObjectAccess, ExpectedKind } from './objects/kind.js';
 export type { DescriptorObject, SocketFacts } from './objects/object.js';
 export type { Expectation } from './objects/expectation.js';
@@ -51,6 +57,9 @@ export {
   type PreparedWorkspace,
   type WorkspaceOptions,
 } from './environment/workspace.js';
+export { pinExecutable } from './launch/pin.js';
+export type { ExecEvidence, SeenDescriptor } from './launch/evidence.js';
+export { PinnedExecutable, type PinnedIdentity } from './plan/pinned.js';
 export { Child, type ChildEvents } from './launch/child.js';
 export type { ExitStatus, ResourceUsage } from './launch/events.js';
 export { run, type Run } from './run/run.js';

@@ -32,14 +32,14 @@ export type NativeExit = readonly [
   ...usage: number[],
 ];
 
-/** A launch has become a child. */
+/** A launch has become a child. The last is a string where it was verified: what was seen. */
 export type NativeLaunch = readonly [
   kind: typeof EVENT_LAUNCH,
   job: number,
   id: number,
   pid: number,
   program: number,
-  ...ours: number[],
+  ...ours: Array<number | string>,
 ];
 
 /** A launch was refused, or taken back (ECANCELED). */
@@ -88,6 +88,11 @@ export type NativeRequest = readonly [
   init: boolean,
   /** Absolute path of a cgroup v2 that the program is born in; '': ours. */
   cgroup: string,
+  /**
+   * Nothing, or: when (VERIFY_*), no_new_privs, dev and inode of the directory, of the program; and for
+   * each object target, dev, inode, access (ObjectAccess in native/core/descriptor_object.h), mount.
+   */
+  verification: BigUint64Array,
 ];
 
 // TableEntry::Kind in native/core/launch_job.h.
@@ -97,6 +102,12 @@ export const TABLE_PIPE_FROM_CHILD = 2;
 export const TABLE_HELD = 3;
 /** The third number is then the target of an earlier pipe. */
 export const TABLE_SAME_AS = 4;
+/** The held number is the program itself; the addon chooses the target. */
+export const TABLE_PINNED = 5;
+
+// Verification::When in native/core/launch_request.h.
+export const VERIFY_AT_EXEC = 1n;
+export const VERIFY_AFTER_EXEC = 2n;
 
 // SessionMode in native/core/launch_request.h.
 export const SESSION_MODES = { new: 0, group: 1, inherit: 2 } as const;
@@ -105,6 +116,10 @@ export interface NativeBinding {
   /** Duplicates descriptors (close-on-exec, above 2) and says what they are. */
   holdDescriptors(fds: Int32Array): Array<[fd: number, object: DescriptorObject]> | NativeFailure;
   releaseDescriptors(held: Int32Array): void;
+  /** memfd_create(2): executable, and can be sealed. Close-on-exec, above 2. */
+  openMemory(name: string): number | NativeFailure;
+  /** Nobody can change it any more, this process included. 0 or a positive errno. */
+  sealMemory(fd: number): number;
   listDescriptors(): number[] | NativeFailure;
   sealDescriptors(
     kinds: number,
@@ -119,7 +134,7 @@ export interface NativeBinding {
   probeDirectory(path: string): number;
   spawn(
     ...request: [...NativeRequest, byLane: boolean, noNewPrivileges: boolean]
-  ): [id: number, pid: number, program: number, ...ours: number[]] | NativeFailure;
+  ): [id: number, pid: number, program: number, ...ours: Array<number | string>] | NativeFailure;
   /** The outcome comes as an event that names the job. */
   launch(
     ...request: [

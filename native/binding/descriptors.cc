@@ -9,6 +9,7 @@
 #include "binding/values.h"
 #include "core/descriptor_table.h"
 #include "core/executable_probe.h"
+#include "core/sealed_memory.h"
 
 namespace sallyport {
 
@@ -45,6 +46,18 @@ Napi::Value Hold(const Napi::CallbackInfo& info) {
 // Int32Array: closes what Hold() gave, or our ends of pipes.
 void Release(const Napi::CallbackInfo& info) {
   for (int fd : ToNumbers(info[0])) close(fd);
+}
+
+// (name) -> descriptor | failure
+Napi::Value OpenMemoryJs(const Napi::CallbackInfo& info) {
+  Result<UniqueFd> memory = OpenMemory(info[0].As<Napi::String>().Utf8Value());
+  if (!memory.ok()) return FailureToJs(info.Env(), memory.error());
+  return Napi::Number::New(info.Env(), memory.value().release());
+}
+
+// (descriptor) -> 0 or an errno value
+Napi::Value SealMemoryJs(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), SealMemory(info[0].As<Napi::Number>().Int32Value()));
 }
 
 Napi::Value List(const Napi::CallbackInfo& info) {
@@ -94,6 +107,8 @@ Napi::Value ProbeDirectoryJs(const Napi::CallbackInfo& info) {
 void InitDescriptors(Napi::Env env, Napi::Object exports) {
   exports.Set("holdDescriptors", Napi::Function::New<Hold>(env, "holdDescriptors"));
   exports.Set("releaseDescriptors", Napi::Function::New<Release>(env, "releaseDescriptors"));
+  exports.Set("openMemory", Napi::Function::New<OpenMemoryJs>(env, "openMemory"));
+  exports.Set("sealMemory", Napi::Function::New<SealMemoryJs>(env, "sealMemory"));
   exports.Set("listDescriptors", Napi::Function::New<List>(env, "listDescriptors"));
   exports.Set("sealDescriptors", Napi::Function::New<Seal>(env, "sealDescriptors"));
   exports.Set("descriptorLimit", Napi::Function::New<Limit>(env, "descriptorLimit"));

@@ -50,11 +50,30 @@ std::vector<LaunchStep> DecodeSteps(const Napi::Float64Array& numbers) {
   return steps;
 }
 
-// Arguments 0 to 13 of every launch, NativeRequest of src/native.ts: executable, arguments,
+// What src/launch/request.ts writes: when, no_new_privs, the directory, the program; then five
+// numbers for each object. Nothing: no verification.
+Verification DecodeVerification(const Napi::BigUint64Array& numbers) {
+  Verification verification;
+  constexpr size_t kHead = 6;
+  if (numbers.ElementLength() < kHead) return verification;
+  verification.when = static_cast<Verification::When>(numbers[0]);
+  verification.no_new_privileges = numbers[1] != 0;
+  verification.directory_dev = numbers[2];
+  verification.directory_inode = numbers[3];
+  verification.program_dev = numbers[4];
+  verification.program_inode = numbers[5];
+  for (size_t i = kHead; i + 4 < numbers.ElementLength(); i += 5) {
+    verification.objects.push_back({static_cast<int>(numbers[i]), numbers[i + 1], numbers[i + 2],
+                                    static_cast<ObjectAccess>(numbers[i + 3]), numbers[i + 4]});
+  }
+  return verification;
+}
+
+// Arguments 0 to 14 of every launch, NativeRequest of src/native.ts: executable, arguments,
 // environment, cwd, table, session, foreground; launcher, steps, listeners, user, group, init,
-// cgroup. Lists of strings come as one string in which each entry is followed by a NUL; the table
-// as triples (target, TABLE_* of src/native.ts, held number). The held numbers belong to the job
-// from here on, whatever becomes of it.
+// cgroup, verification. Lists of strings come as one string in which each entry is followed by a
+// NUL; the table as triples (target, TABLE_* of src/native.ts, held number). The held numbers
+// belong to the job from here on, whatever becomes of it.
 std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   auto job = std::make_unique<LaunchJob>();
   job->listener = EnvironmentData::Of(info.Env()).mailbox();
@@ -73,6 +92,7 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   request.announces_listeners = info[9].As<Napi::Boolean>().Value();
   request.init = info[12].As<Napi::Boolean>().Value();
   request.cgroup = info[13].As<Napi::String>().Utf8Value();
+  request.verification = DecodeVerification(info[14].As<Napi::BigUint64Array>());
   job->accounts = {info[10].As<Napi::String>().Utf8Value(),
                    info[11].As<Napi::String>().Utf8Value()};
 
@@ -81,7 +101,9 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   for (size_t i = 0; i + 2 < table.ElementLength(); i += 3) {
     const TableEntry entry = {table[i], static_cast<TableEntry::Kind>(table[i + 1]), table[i + 2]};
     job->table.push_back(entry);
-    if (entry.kind == TableEntry::Kind::kHeld && owned.insert(entry.held).second) {
+    const bool is_held =
+        entry.kind == TableEntry::Kind::kHeld || entry.kind == TableEntry::Kind::kPinned;
+    if (is_held && owned.insert(entry.held).second) {
       job->held.emplace_back(entry.held);
     }
   }
@@ -91,18 +113,19 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
 Result<LaunchedChild> SpawnDirect(LaunchJob& job) {
   const Result<bool> opened = OpenTable(job);
   if (!opened.ok()) return opened.error();
+  std::string evidence;
   const Result<pid_t> pid =
-      SpawnInTable(job.request, job.request.descriptors, TableOrigin::kShared);
+      SpawnInTable(job.request, job.request.descriptors, TableOrigin::kShared, &evidence);
   if (!pid.ok()) return pid.error();
-  return WatchLaunched(job, pid.value());
+  return WatchLaunched(job, pid.value(), std::move(evidence));
 }
 
 // (…, by a lane, no_new_privs) -> [id, pid, program, our end of each pipe…] | failure
 Napi::Value Spawn(const Napi::CallbackInfo& info) {
   EnsureChildrenWaitable();
   const std::unique_ptr<LaunchJob> job = Decode(info);
-  const bool by_lane = info[14].As<Napi::Boolean>().Value();
-  const bool no_new_privileges = info[15].As<Napi::Boolean>().Value();
+  const bool by_lane = info[15].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[16].As<Napi::Boolean>().Value();
   const Result<bool> found = LookUpAccounts(job->accounts, &job->request.steps);
   if (!found.ok()) return FailureToJs(info.Env(), found.error());
   Result<LaunchedChild> child =
@@ -121,10 +144,10 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
   EnsureChildrenWaitable();
   std::unique_ptr<LaunchJob> job = Decode(info);
   const JobId id = next_id++;
-  if (info.Length() > 15 && !info[15].IsUndefined()) job->listener = ToSyncListener(info[15]);
-  if (info.Length() > 16) job->keeps_zombie = info[16].As<Napi::Boolean>().Value();
+  if (info.Length() > 16 && !info[16].IsUndefined()) job->listener = ToSyncListener(info[16]);
+  if (info.Length() > 17) job->keeps_zombie = info[17].As<Napi::Boolean>().Value();
   job->id = id;
-  const bool no_new_privileges = info[14].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[15].As<Napi::Boolean>().Value();
   const Result<bool> submitted =
       AccountLookups::Instance().Submit(std::move(job), LanePool::Instance(no_new_privileges));
   if (!submitted.ok()) return FailureToJs(info.Env(), submitted.error());

@@ -33,7 +33,8 @@ napi_value NumbersToJs(napi_env env, const double* numbers, size_t count) {
   return array;
 }
 
-// `head`, id, pid, program, our end of each pipe. The ends are given away only where JavaScript got
+// `head`, id, pid, program, our end of each pipe; what a verification saw, where there was one. The
+// ends are given away only where JavaScript got
 // them.
 napi_value LaunchedToJs(napi_env env, std::vector<double> head, LaunchedChild& child) {
   head.push_back(static_cast<double>(child.id));
@@ -41,6 +42,14 @@ napi_value LaunchedToJs(napi_env env, std::vector<double> head, LaunchedChild& c
   head.push_back(child.program);
   for (const UniqueFd& ours : child.ours) head.push_back(ours.get());
   const napi_value array = NumbersToJs(env, head.data(), head.size());
+  if (array != nullptr && !child.evidence.empty()) {
+    napi_value evidence = nullptr;
+    if (napi_create_string_utf8(env, child.evidence.data(), child.evidence.size(), &evidence) !=
+            napi_ok ||
+        napi_set_element(env, array, static_cast<uint32_t>(head.size()), evidence) != napi_ok) {
+      return nullptr;
+    }
+  }
   if (array != nullptr) {
     for (UniqueFd& ours : child.ours) static_cast<void>(ours.release());
   }
@@ -65,6 +74,7 @@ Napi::Object ObjectToJs(Napi::Env env, const DescriptorObject& object) {
   result.Set("dev", static_cast<double>(object.dev));
   // A string: inode numbers have 64 bits and JSON's numbers 53.
   result.Set("inode", std::to_string(object.inode));
+  if (object.mount != 0) result.Set("mount", static_cast<double>(object.mount));
   result.Set("flags", object.flags);
   if (object.socket.has_value()) {
     Napi::Object socket = Napi::Object::New(env);

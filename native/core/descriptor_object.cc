@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <termios.h>
 #include <unistd.h>
@@ -68,6 +69,18 @@ std::string ReadLink(const char* path) {
   std::array<char, PATH_MAX> buffer;
   const ssize_t length = readlink(path, buffer.data(), buffer.size());
   return length < 0 ? std::string() : std::string(buffer.data(), static_cast<size_t>(length));
+}
+
+// statx(2); its number of the mount since kernel 5.8. 0 where it is not told.
+uint64_t MountOf(int fd) {
+#ifdef STATX_MNT_ID
+  struct statx info = {};
+  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &info) != 0) return 0;
+  return (info.stx_mask & STATX_MNT_ID) != 0 ? info.stx_mnt_id : 0;
+#else
+  static_cast<void>(fd);
+  return 0;
+#endif
 }
 
 }  // namespace
@@ -147,6 +160,7 @@ Result<DescriptorObject> DescribeDescriptor(int fd) {
   if (object.flags < 0) return SysError{"descriptor", errno, ""};
   object.dev = info.st_dev;
   object.inode = info.st_ino;
+  object.mount = MountOf(fd);
   object.access = AccessFromFlags(object.flags);
   char path[64];
   // The thread's own table, which differs from the process's on a spawner lane.

@@ -57,7 +57,8 @@ struct DescriptorObject {
   std::string target;  // what /proc/self/fd/N links to, proc_pid_fd(5)
   uint64_t dev = 0;
   uint64_t inode = 0;
-  int flags = 0;  // open file status flags, fcntl(2) F_GETFL
+  uint64_t mount = 0;  // which mount it is on, as in /proc/self/mountinfo; 0: not known
+  int flags = 0;       // open file status flags, fcntl(2) F_GETFL
   std::optional<SocketFacts> socket;
 };
 

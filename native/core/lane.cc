@@ -89,7 +89,7 @@ bool ReceiveCall(int control, LaneCall** call, std::vector<int>* received) {
   }
 }
 
-Result<pid_t> SpawnWith(const LaneCall& call, const std::vector<int>& received, LaneTable table) {
+Result<pid_t> SpawnWith(LaneCall& call, const std::vector<int>& received, LaneTable table) {
   const LaunchRequest& request = *call.request;
   // The child may run wherever the lane may.
   const int refused = call.moved ? AllowProcessors(call.allowed) : 0;
@@ -98,7 +98,8 @@ Result<pid_t> SpawnWith(const LaneCall& call, const std::vector<int>& received, 
   std::vector<DescriptorMove> moves(request.descriptors);
   for (size_t i = 0; i < moves.size(); ++i) moves[i].source = received[i];
   return SpawnInTable(request, moves,
-                      table == LaneTable::kPrivate ? TableOrigin::kLane : TableOrigin::kShared);
+                      table == LaneTable::kPrivate ? TableOrigin::kLane : TableOrigin::kShared,
+                      &call.evidence);
 }
 
 void Publish(int control, LaneCall* call, Result<pid_t> outcome) {

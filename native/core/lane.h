@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/lane_table.h"
 #include "core/launch_request.h"
@@ -27,6 +28,7 @@ struct LaneCall {
   cpu_set_t allowed;
 
   std::optional<Result<pid_t>> outcome;  // valid once `done` is 1
+  std::string evidence;                  // likewise: what a verification saw
   std::atomic<uint32_t> done{0};         // also a futex
 
   void Wait();

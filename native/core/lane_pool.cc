@@ -88,7 +88,8 @@ Result<LaunchedChild> LanePool::Run(LaunchJob& job) {
   call.Wait();
   // Watched before the lane is idle again: KillStuckChild() takes what is not watched for stuck.
   Result<LaunchedChild> launched =
-      call.outcome->ok() ? WatchLaunched(job, call.outcome->value()) : call.outcome->error();
+      call.outcome->ok() ? WatchLaunched(job, call.outcome->value(), std::move(call.evidence))
+                         : call.outcome->error();
   Release(worker.value());
   return launched;
 }
@@ -258,6 +259,7 @@ bool LanePool::Start(Worker* worker, bool elsewhere) {
     const std::vector<UniqueFd> held = std::move(job.held);
     const std::vector<UniqueFd> theirs = std::move(job.theirs);
     worker->call.outcome.reset();
+    worker->call.evidence.clear();
     worker->call.request = &job.request;
     worker->call.announce = true;
     worker->call.elsewhere = elsewhere;
@@ -289,7 +291,8 @@ void LanePool::Finish(Worker* worker) {
   } else if (!outcome.ok()) {
     TellFailure(std::move(job), outcome.error());
   } else {
-    job->listener->LaunchFinished(job->id, WatchLaunched(*job, outcome.value()));
+    job->listener->LaunchFinished(
+        job->id, WatchLaunched(*job, outcome.value(), std::move(worker->call.evidence)));
   }
   Release(worker);
 }

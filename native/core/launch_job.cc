@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -60,7 +61,26 @@ Result<bool> OpenControl(LaunchJob& job) {
   return true;
 }
 
-// The pid of the program, which said it itself before its exec.
+// Known by our own end: both ends of a pipe have one inode.
+void ExpectPipe(Verification& verification, const TableEntry& entry, int ours) {
+  struct stat info;
+  if (verification.when == Verification::When::kNever || fstat(ours, &info) != 0) return;
+  const ObjectAccess access =
+      entry.kind == TableEntry::Kind::kPipeToChild ? ObjectAccess::kRead : ObjectAccess::kWrite;
+  verification.objects.push_back({entry.target, info.st_dev, info.st_ino, access, 0});
+}
+
+void ExpectSame(Verification& verification, int as, int target) {
+  for (const ExpectedObject& object : verification.objects) {
+    if (object.target != as) continue;
+    ExpectedObject same = object;
+    same.target = target;
+    verification.objects.push_back(same);
+    return;
+  }
+}
+
+// The pid of the program. The init said it before the launch was seen to have succeeded.
 pid_t ReadStarted(int control) {
   LauncherReport report;
   const ssize_t size = recv(control, &report, sizeof report, MSG_DONTWAIT);
@@ -71,17 +91,21 @@ pid_t ReadStarted(int control) {
 }  // namespace
 
 Result<bool> OpenTable(LaunchJob& job) {
+  int pinned = -1;
   for (const TableEntry& entry : job.table) {
     if (entry.kind == TableEntry::Kind::kNull) {
       job.request.null_targets.push_back(entry.target);
     } else if (entry.kind == TableEntry::Kind::kHeld) {
       job.request.descriptors.push_back({entry.held, entry.target});
+    } else if (entry.kind == TableEntry::Kind::kPinned) {
+      pinned = entry.held;
     } else if (entry.kind == TableEntry::Kind::kSameAs) {
       const auto same =
           std::find_if(job.request.descriptors.begin(), job.request.descriptors.end(),
                        [&entry](const DescriptorMove& move) { return move.target == entry.held; });
       if (same == job.request.descriptors.end()) return SysError{"descriptor", EBADF, ""};
       job.request.descriptors.push_back({same->source, entry.target});
+      ExpectSame(job.request.verification, entry.held, entry.target);
     } else {
       Result<ChannelPipe> pipe =
           OpenChannelPipe(entry.kind == TableEntry::Kind::kPipeToChild ? PipeDirection::kToChild
@@ -89,9 +113,14 @@ Result<bool> OpenTable(LaunchJob& job) {
                           entry.held);
       if (!pipe.ok()) return pipe.error();
       job.request.descriptors.push_back({pipe.value().theirs.get(), entry.target});
+      ExpectPipe(job.request.verification, entry, pipe.value().ours.get());
       job.ours.push_back(std::move(pipe.value().ours));
       job.theirs.push_back(std::move(pipe.value().theirs));
     }
+  }
+  if (pinned >= 0) {
+    job.request.pinned = FreeTarget(job);
+    job.request.descriptors.push_back({pinned, job.request.pinned});
   }
   if (!job.request.cgroup.empty()) {
     Result<bool> opened = OpenCgroup(job);
@@ -101,7 +130,7 @@ Result<bool> OpenTable(LaunchJob& job) {
   return true;
 }
 
-Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid) {
+Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid, std::string evidence) {
   const bool leads_group = job.request.session != SessionMode::kInherit;
   const Result<ChildId> id =
       Reaper::Instance().Watch(pid, leads_group, job.keeps_zombie, job.listener);
@@ -111,7 +140,7 @@ Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid) {
     program = ReadStarted(job.control.get());
     InitLinks::Instance().Add(id.value(), std::move(job.control), job.listener);
   }
-  return LaunchedChild{id.value(), pid, program, std::move(job.ours)};
+  return LaunchedChild{id.value(), pid, program, std::move(job.ours), std::move(evidence)};
 }
 
 }  // namespace sallyport

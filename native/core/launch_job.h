@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/accounts.h"
@@ -16,11 +17,12 @@ namespace sallyport {
 
 // What stands at one number of the child's table.
 struct TableEntry {
-  enum class Kind { kNull, kPipeToChild, kPipeFromChild, kHeld, kSameAs };
+  // kPinned: the program itself, at a number that is chosen here.
+  enum class Kind { kNull, kPipeToChild, kPipeFromChild, kHeld, kSameAs, kPinned };
   int target;
   Kind kind;
-  // kHeld: a number in LaunchJob::held; kSameAs: the target of an earlier pipe; a pipe: its size in
-  // bytes, or below 1 for the kernel's default.
+  // kHeld, kPinned: a number in LaunchJob::held; kSameAs: the target of an earlier pipe; a pipe: its
+  // size in bytes, or below 1 for the kernel's default.
   int held;
 };
 
@@ -32,6 +34,7 @@ struct LaunchedChild {
   pid_t pid;
   pid_t program;  // of an init: the program that it started; otherwise the child itself
   std::vector<UniqueFd> ours;
+  std::string evidence = {};  // what VerifyHeld() or VerifyRunning() saw
 };
 
 // Told on a native thread. Must not block for long and must not throw.
@@ -59,6 +62,6 @@ struct LaunchJob {
 Result<bool> OpenTable(LaunchJob& job);
 
 // Hands a child that was just started to the reaper. On failure it has been killed and reaped.
-Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid);
+Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid, std::string evidence = {});
 
 }  // namespace sallyport

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/descriptor_object.h"
 #include "core/descriptor_steps.h"
 
 namespace sallyport {
@@ -55,6 +56,28 @@ struct LaunchStep {
   std::vector<uint64_t> arguments;
 };
 
+// What must stand at one number of the child's table. `mount` 0: not known.
+struct ExpectedObject {
+  int target;
+  uint64_t dev;
+  uint64_t inode;
+  ObjectAccess access;
+  uint64_t mount;
+};
+
+// What the child is compared with, and when. `objects` with LaunchRequest::null_targets is the
+// whole of its table.
+struct Verification {
+  enum class When { kNever, kAtExec, kAfterExec };
+  When when = When::kNever;
+  bool no_new_privileges = false;
+  uint64_t directory_dev = 0;
+  uint64_t directory_inode = 0;
+  uint64_t program_dev = 0;  // 0: the program is pinned, or nobody looked at it
+  uint64_t program_inode = 0;
+  std::vector<ExpectedObject> objects;
+};
+
 struct LaunchRequest {
   std::string executable;  // absolute path
   StringList arguments;
@@ -77,6 +100,10 @@ struct LaunchRequest {
   // Absolute path of a cgroup v2 that the program is to be born in; empty: ours. With a launcher
   // only.
   std::string cgroup;
+  // The program itself: a number in the child's table that its exec closes; -1: `executable` is.
+  // With a launcher only.
+  int pinned = -1;
+  Verification verification;
   bool announces_listeners = false;  // the child gets LISTEN_PID, which nobody knows before
 };
 

@@ -84,6 +84,8 @@ std::string BuildInstructions(const LaunchRequest& request) {
     writer.AddRoom(kPidRoom);
   }
   header.role = request.init ? ROLE_INIT : ROLE_EXEC;
+  header.hold = request.verification.when == Verification::When::kAtExec ? 1 : 0;
+  header.pinned = request.pinned;
   header.control = request.control;
   header.session = static_cast<int32_t>(request.session);
   header.foreground = request.foreground_terminal;
@@ -122,6 +124,8 @@ const char* StepStage(uint32_t code) {
       return "user";
     case STEP_CGROUP:
       return "cgroup";
+    case STEP_HELD:
+      return "verify";
     case STEP_DIE_WITH_PARENT:
       return "dieWithParent";
     default:

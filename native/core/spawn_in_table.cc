@@ -2,12 +2,14 @@
 #include "core/spawn_in_table.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 #include <string>
 #include <vector>
@@ -15,6 +17,8 @@
 #include "core/death_signal.h"
 #include "core/launcher_instructions.h"
 #include "core/posix_spawner.h"
+#include "core/process_look.h"
+#include "core/verify_child.h"
 #include "launcher/instructions.h"
 
 namespace sallyport {
@@ -83,6 +87,13 @@ std::string Detail(const LauncherRefusal& refusal) {
   }
 }
 
+// A pipe; where the launcher is to hold it must also hear: a socket.
+int OpenStatus(bool holds, int ends[2]) {
+  return static_cast<int>(
+      holds ? syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)
+            : syscall(SYS_pipe2, ends, O_CLOEXEC));
+}
+
 // Nothing comes when the program runs: its exec closes the launcher's end.
 bool ReadRefusal(int status, LauncherRefusal* refusal) {
   long count;
@@ -92,14 +103,52 @@ bool ReadRefusal(int status, LauncherRefusal* refusal) {
   return count == static_cast<long>(sizeof *refusal);
 }
 
+// Signals the program to be, while its init is alive and only by a descriptor: nobody else is hit.
+void EndHeld(pid_t started, const HeldChild& held) {
+  if (held.pid == started) {
+    kill(started, SIGKILL);
+    return;
+  }
+  const TableFd pidfd(syscall(SYS_pidfd_open, held.pid, 0));
+  const Result<SeenProcess> seen = LookAtIds(held.pid);
+  if (pidfd.valid() && seen.ok() && seen.value().stat.parent == started) {
+    syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+  }
+  // Without its init it hears the end of its status, and ends by that.
+  kill(started, SIGKILL);
+}
+
+// Looks at the child that holds, and lets it go. On a refusal it has been ended.
+Result<bool> LetGo(const LaunchRequest& request, const std::string& instructions, pid_t started,
+                   int status, const LauncherRefusal& said, std::string* evidence) {
+  const HeldChild held = {said.errno_value, request.init ? started : getpid(), said.detail};
+  Result<Verdict> verdict = VerifyHeld(request, instructions, held);
+  if (verdict.ok() && verdict.value().matches) {
+    if (evidence != nullptr) *evidence = std::move(verdict.value().evidence);
+    const char go = LAUNCHER_GO;
+    syscall(SYS_sendto, status, &go, 1, MSG_NOSIGNAL, nullptr, 0);
+    return true;
+  }
+  EndHeld(started, held);
+  if (!verdict.ok()) return verdict.error();
+  return SysError{"verify", 0, std::move(verdict.value().evidence)};
+}
+
+void Reap(pid_t pid) {
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
 Result<pid_t> SpawnLauncher(const LaunchRequest& request, std::vector<DescriptorMove> moves,
-                            TableOrigin origin) {
+                            TableOrigin origin, std::string* evidence) {
   const TableFd instructions(syscall(SYS_memfd_create, "sallyport-launch", 1u /* MFD_CLOEXEC */));
   if (!instructions.valid()) return SysError{"launcher", errno, ""};
-  const Result<bool> written = WriteAll(instructions.get(), BuildInstructions(request));
+  const std::string block = BuildInstructions(request);
+  const Result<bool> written = WriteAll(instructions.get(), block);
   if (!written.ok()) return written.error();
+  const bool holds = request.verification.when == Verification::When::kAtExec;
   int ends[2];
-  if (syscall(SYS_pipe2, ends, O_CLOEXEC) != 0) return SysError{"descriptor", errno, ""};
+  if (OpenStatus(holds, ends) != 0) return SysError{"descriptor", errno, ""};
   const TableFd status(ends[0]);
   TableFd their_status(ends[1]);
 
@@ -130,25 +179,48 @@ Result<pid_t> SpawnLauncher(const LaunchRequest& request, std::vector<Descriptor
   their_status.Close();
 
   LauncherRefusal refusal;
-  if (!ReadRefusal(status.get(), &refusal)) return pid.value();
-  // It ends by itself, and nobody else knows of it.
-  while (waitpid(pid.value(), nullptr, 0) < 0 && errno == EINTR) {
+  bool said = ReadRefusal(status.get(), &refusal);
+  if (holds) {
+    if (!said) {
+      // It ended before it could hold.
+      kill(pid.value(), SIGKILL);
+      Reap(pid.value());
+      return SysError{"launcher", ECHILD, ""};
+    }
+    if (refusal.step == STEP_HELD) {
+      const Result<bool> gone = LetGo(request, block, pid.value(), status.get(), refusal, evidence);
+      if (!gone.ok()) {
+        Reap(pid.value());
+        return gone.error();
+      }
+      said = ReadRefusal(status.get(), &refusal);
+    }
   }
+  if (!said) return pid.value();
+  // It ends by itself, and nobody else knows of it.
+  Reap(pid.value());
   return SysError{StepStage(refusal.step), refusal.errno_value, Detail(refusal)};
 }
 
 }  // namespace
 
 Result<pid_t> SpawnInTable(const LaunchRequest& request, const std::vector<DescriptorMove>& moves,
-                           TableOrigin origin) {
+                           TableOrigin origin, std::string* evidence) {
+  const bool looks_later = request.verification.when == Verification::When::kAfterExec;
+  const auto look = [&](const Result<pid_t>& pid) {
+    if (looks_later && pid.ok() && evidence != nullptr) {
+      *evidence = LookAfterExec(request, pid.value());
+    }
+    return pid;
+  };
   if (request.launcher.empty()) {
-    return PosixSpawn(request, OrderSteps(request, moves, origin));
+    return look(PosixSpawn(request, OrderSteps(request, moves, origin)));
   }
   if (!MaySignalAtDeath(request.steps)) return SysError{"dieWithParent", EPERM, ""};
   // As PosixSpawn does for a program that it starts itself: 1 + 2 + … + 32 ms.
   for (long wait_ms = 1;; wait_ms *= 2) {
-    Result<pid_t> pid = SpawnLauncher(request, moves, origin);
-    if (pid.ok() || pid.error().errno_value != ETXTBSY || wait_ms > 32) return pid;
+    Result<pid_t> pid = SpawnLauncher(request, moves, origin, evidence);
+    if (pid.ok() || pid.error().errno_value != ETXTBSY || wait_ms > 32) return look(pid);
     const timespec pause = {0, wait_ms * 1'000'000};
     nanosleep(&pause, nullptr);
   }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define LAUNCHER_MAGIC 0x73706c32u /* "spl2": raised when the layout changes */
+#define LAUNCHER_MAGIC 0x73706c33u /* "spl3": raised when the layout changes */
 
 /* Each step is one word with its code (below) and the number of its arguments, and then these. */
 enum LauncherStep {
@@ -26,6 +26,7 @@ enum LauncherStep {
   STEP_LISTEN_PID = 12,      /* offset of 20 bytes that take our own pid in decimal */
   STEP_CGROUP = 14,          /* descriptor of a cgroup.procs, which is closed: cgroups(7) */
   STEP_INSTRUCTIONS = 13,    /* not in the list: reading this block */
+  STEP_HELD = 32,            /* not in the list: waiting to be let go, before execve */
 };
 
 enum LauncherRole {
@@ -41,6 +42,8 @@ struct LauncherHeader {
   uint32_t argv;       /* offset of a list of 64-bit offsets that ends with 0 */
   uint32_t envp;       /* likewise */
   uint32_t role;
+  uint32_t hold;  /* 1: say so immediately before execve, and wait for LAUNCHER_GO */
+  int32_t pinned; /* a descriptor of the program, for execveat(2); -1: it is executed by its path */
   /* The rest is for an init. */
   int32_t control;    /* our end of the control socket */
   int32_t session;    /* of the program: 0 new, 1 group, 2 inherit */
@@ -51,12 +54,18 @@ struct LauncherHeader {
 
 #define STEP_WORD(code, count) ((uint64_t)(code) | (uint64_t)(count) << 32)
 
-/* What the launcher writes to its status pipe when a step is refused. Nothing: the program runs. */
+/* What the launcher writes to its status pipe when a step is refused. Nothing: the program runs.
+   With `hold` the status is a socket, and one of these says that it holds: STEP_HELD, its pid, and
+   the address of this block in its memory. */
 struct LauncherRefusal {
   uint32_t step;
   int32_t errno_value;
   uint64_t detail; /* the step's first argument: which limit, say */
 };
+
+/* The one byte that lets a launcher go that holds. Anything else, and the end of the socket: it
+   ends. */
+#define LAUNCHER_GO 1
 
 /* An init and its parent speak over a stream socket, in whole structures. When the parent's end
    closes (it has ended, however), the init kills all that is left at once. */

@@ -1,9 +1,15 @@
 // The last part of every launch: take the steps, become the program.
 #include "program.h"
 
+#include <asm/errno.h>
+
 #include "instructions.h"
 #include "steps.h"
 #include "system.h"
+
+#define AT_EMPTY_PATH 0x1000
+#define F_SETFD 2
+#define FD_CLOEXEC 1
 
 void Refuse(int status, uint32_t step, long result, uint64_t detail) {
   const struct LauncherRefusal refusal = {step, (int32_t)-result, detail};
@@ -16,6 +22,19 @@ static char** ToPointers(char* block, uint32_t list) {
   uint64_t* const entries = (uint64_t*)(block + list);
   for (uint64_t* entry = entries; *entry != 0; ++entry) *entry += (uint64_t)block;
   return (char**)entries;
+}
+
+/* Nothing of ours happens between this and execve: what is seen now is what the program gets. */
+static void HoldUntilLetGo(int status, const char* block) {
+  const struct LauncherRefusal held = {STEP_HELD, (int32_t)CALL0(__NR_getpid), (uint64_t)block};
+  CALL3(__NR_write, status, &held, sizeof held);
+  char answer = 0;
+  long size;
+  do {
+    size = CALL3(__NR_read, status, &answer, 1);
+  } while (size == -EINTR);
+  if (size == 1 && answer == LAUNCHER_GO) return;
+  for (;;) CALL1(__NR_exit_group, 127);
 }
 
 void BecomeProgram(char* block, int status) {
@@ -31,5 +50,10 @@ void BecomeProgram(char* block, int status) {
   }
   char** const argv = ToPointers(block, header->argv);
   char** const envp = ToPointers(block, header->envp);
-  Refuse(status, STEP_EXEC, CALL3(__NR_execve, block + header->executable, argv, envp), 0);
+  if (header->pinned >= 0) CALL3(__NR_fcntl, header->pinned, F_SETFD, FD_CLOEXEC);
+  if (header->hold != 0) HoldUntilLetGo(status, block);
+  const long refused = header->pinned >= 0
+                           ? CALL5(__NR_execveat, header->pinned, "", argv, envp, AT_EMPTY_PATH)
+                           : CALL3(__NR_execve, block + header->executable, argv, envp);
+  Refuse(status, STEP_EXEC, refused, 0);
 }

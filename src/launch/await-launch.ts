@@ -5,6 +5,7 @@ import { isFailure, native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { abortError, listenForAbort, type Cancellation } from './cancellation.js';
 import { countReference, expectLaunch, ignoreExit, type Launched } from './events.js';
+import { keepEvidence } from './evidence.js';
 import { launchError } from './failure.js';
 
 /**
@@ -42,6 +43,7 @@ export function awaitLaunch<T>(
           native().releaseZombie(outcome.id);
           native().releaseDescriptors(Int32Array.from(outcome.ours));
         } else {
+          keepEvidence(plan, outcome.evidence);
           try {
             resolve(adopt(outcome));
           } catch (error) {

@@ -10,6 +10,7 @@ import { drainUnread, openReadable, openWritable, type OutputOpener } from './ch
 import { countReference, type ExitReceiver, type ExitStatus } from './events.js';
 import type { ProcessLink } from './process-link.js';
 import { signalNumber } from '../signals.js';
+import { evidenceOf, type ExecEvidence } from './evidence.js';
 import { publishExit, publishLaunch } from './diagnostics.js';
 
 const { EINVAL, ESRCH } = constants.errno;
@@ -148,6 +149,11 @@ export class Child extends EventEmitter<ChildEvents> {
     }
     for (const stream of this.stdio) stream?.destroy();
     if (this.#closing > 0) await once(this, 'close');
+  }
+
+  /** What was seen of it at its exec, or after; null without `verify`. */
+  get evidence(): ExecEvidence | null {
+    return evidenceOf(this.plan);
   }
 
   /** @internal Its number, and the group of that number, are not needed any longer. */

@@ -10,6 +10,7 @@ import {
   type NativeReport,
 } from '../native.js';
 import { signalName } from '../signals.js';
+import { splitEvidence } from './evidence.js';
 
 /** getrusage(2) of one child, with the names and units of process.resourceUsage(). */
 export interface ResourceUsage {
@@ -54,6 +55,8 @@ export interface Launched {
   readonly program: number;
   /** Our ends of the pipes, in the order of the plan's channels. */
   readonly ours: readonly number[];
+  /** What a verification saw, for `keepEvidence`; '' where there was none. */
+  readonly evidence: string;
 }
 
 /** What an init says, native/launcher/instructions.h. */
@@ -172,8 +175,8 @@ function receive(event: NativeEvent): void {
   const receiver = launches.get(event[1]);
   launches.delete(event[1]);
   if (event[0] === EVENT_LAUNCH) {
-    const [, , id, pid, program, ...ours] = event;
-    receiver?.receiveLaunch({ id, pid, program, ours });
+    const [, , id, pid, program, ...rest] = event;
+    receiver?.receiveLaunch({ id, pid, program, ...splitEvidence(rest) });
   } else {
     const [, , errno, stage, path] = event;
     receiver?.receiveLaunch({ errno, stage, path });

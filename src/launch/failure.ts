@@ -1,12 +1,14 @@
 // Finds the step that failed when posix_spawn gave one errno for all of them. On the error path only.
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 
 import { refused, systemError, type ErrorDetails, type SallyportError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import { native, type NativeFailure } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
+import { readInterpreter } from '../plan/interpreter.js';
 import { describeStep, isStepStage } from './step-failure.js';
+import { verifyError } from './verify-failure.js';
 
 const {
   E2BIG,
@@ -41,6 +43,7 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
       ...details,
     });
 
+  if (failure.stage === 'verify') return verifyError(plan, failure);
   if (errno === ENOSYS && failure.stage === 'descriptor') return noExactClose();
   if (errno === ENOSYS && failure.stage === 'cwd') {
     return fail('chdir', "this C library cannot change the child's directory (glibc 2.29 can)", {
@@ -171,52 +174,6 @@ function execAdvice(
     ];
   if (errno === ENOENT) return ['the file or something that it needs is missing', here];
   return ['', here];
-}
-
-interface Interpreter {
-  kind: 'script' | 'elf';
-  path: string;
-}
-
-/** The `#!` line or the ELF PT_INTERP entry of a file; null where there is none or it is unreadable. */
-function readInterpreter(executable: string): Interpreter | null {
-  let head: Buffer;
-  try {
-    const fd = openSync(executable, 'r');
-    try {
-      head = Buffer.alloc(4096);
-      head = head.subarray(0, readSync(fd, head, 0, head.length, 0));
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return null;
-  }
-  const script = /^#![ \t]*([^ \t\n\0]+)/.exec(head.toString('latin1', 0, 256))?.[1];
-  if (script !== undefined)
-    return { kind: 'script', path: Buffer.from(script, 'latin1').toString() };
-  const loader = elfInterpreter(head);
-  return loader === null ? null : { kind: 'elf', path: loader };
-}
-
-/** elf(5), 64-bit little-endian: every machine that sallyport is built for. */
-function elfInterpreter(head: Buffer): string | null {
-  const PT_INTERP = 3;
-  if (head.length < 64 || head.readUInt32BE(0) !== 0x7f454c46 || head[4] !== 2 || head[5] !== 1)
-    return null;
-  const tableAt = Number(head.readBigUInt64LE(32));
-  const entrySize = head.readUInt16LE(54);
-  const entries = head.readUInt16LE(56);
-  for (let i = 0; i < entries; i++) {
-    const at = tableAt + i * entrySize;
-    if (at + 40 > head.length) return null;
-    if (head.readUInt32LE(at) !== PT_INTERP) continue;
-    const start = Number(head.readBigUInt64LE(at + 8));
-    const size = Number(head.readBigUInt64LE(at + 32));
-    if (start + size > head.length) return null;
-    return head.toString('utf8', start, start + size).replace(/\0.*$/, '');
-  }
-  return null;
 }
 
 /** Names the biggest strings by position or variable name, never by what is in them. */

@@ -16,6 +16,7 @@ const { EBADF } = constants.errno;
 
 export class HeldDescriptors {
   readonly #bySource = new Map<number, HeldDescriptor>();
+  #program: HeldDescriptor | null = null;
 
   /** @throws {SallyportError} stage `descriptor`; nothing stays open then */
   static take(draft: Draft): HeldDescriptors {
@@ -24,13 +25,16 @@ export class HeldDescriptors {
     for (const { source } of draft.table) {
       if (source !== null) sources.add(source);
     }
-    if (sources.size === 0) return held;
     const numbers = [...sources];
+    if (draft.program !== null) numbers.push(draft.program.fd);
+    if (numbers.length === 0) return held;
     const result = native().holdDescriptors(Int32Array.from(numbers));
     if (isFailure(result)) throw holdError(draft, result.errno, result.path);
     result.forEach(([fd, object], index) => {
       if (object.socket !== undefined) Object.freeze(object.socket);
-      held.#bySource.set(numbers[index] as number, { fd, object: Object.freeze(object) });
+      const descriptor = { fd, object: Object.freeze(object) };
+      if (index === sources.size) held.#program = descriptor;
+      else held.#bySource.set(numbers[index] as number, descriptor);
     });
     return held;
   }
@@ -38,6 +42,11 @@ export class HeldDescriptors {
   /** The copy of a number that the plan names as a source. */
   fdOf(source: number): number {
     return this.#get(source).fd;
+  }
+
+  /** The copy of a program that is pinned. */
+  get program(): HeldDescriptor | null {
+    return this.#program;
   }
 
   /** @throws {SallyportError} where an expectation is not met */
@@ -48,12 +57,14 @@ export class HeldDescriptors {
   /** The addon has taken them over: it closes them now. */
   handOver(): void {
     this.#bySource.clear();
+    this.#program = null;
   }
 
   release(): void {
-    if (this.#bySource.size === 0) return;
-    native().releaseDescriptors(Int32Array.from(this.#bySource.values(), ({ fd }) => fd));
-    this.#bySource.clear();
+    const held = [...this.#bySource.values(), ...(this.#program === null ? [] : [this.#program])];
+    if (held.length === 0) return;
+    native().releaseDescriptors(Int32Array.from(held, ({ fd }) => fd));
+    this.handOver();
   }
 
   #get(source: number): HeldDescriptor {

@@ -4,6 +4,7 @@ import {
   SESSION_MODES,
   TABLE_HELD,
   TABLE_NULL,
+  TABLE_PINNED,
   TABLE_PIPE_FROM_CHILD,
   TABLE_PIPE_TO_CHILD,
   TABLE_SAME_AS,
@@ -14,7 +15,14 @@ import type { RawOptions } from '../plan/options.js';
 import { draftPlan, type LaunchPlan } from '../plan/plan.js';
 import type { Call } from '../plan/route.js';
 import { orderSteps, type LauncherSteps } from '../plan/steps.js';
+import { encodeVerification } from './expected.js';
 import { HeldDescriptors } from './held.js';
+
+/** Asked before anything starts, with the very plan that would; throws where it must not. */
+export type Admit = (plan: LaunchPlan) => void;
+
+/** Under this name among the options, which no caller from outside can write. */
+export const ADMIT = Symbol('admit');
 
 /**
  * Plans a launch and hands it to `start`, with the plan's descriptors held from before they were
@@ -26,7 +34,7 @@ export function withRequest<T>(
   call: Call,
   file: unknown,
   args: unknown,
-  options: RawOptions,
+  options: RawOptions & { readonly [ADMIT]?: Admit },
   start: (plan: LaunchPlan, request: () => NativeRequest) => T,
   cgroup = '',
 ): T {
@@ -34,6 +42,7 @@ export function withRequest<T>(
   const held = HeldDescriptors.take(draft);
   try {
     const plan = held.finish(draft);
+    options[ADMIT]?.(plan);
     return start(plan, () => {
       const request = encodeRequest(plan, held, cgroup);
       held.handOver();
@@ -68,6 +77,7 @@ function encodeRequest(plan: LaunchPlan, held: HeldDescriptors, cgroup: string):
     steps.group,
     plan.route.init,
     cgroup,
+    encodeVerification(plan, held.program),
   ];
 }
 
@@ -93,5 +103,6 @@ function encodeTable(plan: LaunchPlan, held: HeldDescriptors): Int32Array {
     else if (channel === 'null') table.push(target, TABLE_NULL, -1);
     else table.push(target, target === 0 ? TABLE_PIPE_TO_CHILD : TABLE_PIPE_FROM_CHILD, -1);
   }
+  if (held.program !== null) table.push(-1, TABLE_PINNED, held.program.fd);
   return Int32Array.from(table);
 }

@@ -7,6 +7,7 @@ import { adopt } from './adopt.js';
 import { abortError } from './cancellation.js';
 import type { Child } from './child.js';
 import { listenForEvents } from './events.js';
+import { keepEvidence, splitEvidence } from './evidence.js';
 import { launchError } from './failure.js';
 import { withRequest } from './request.js';
 import { takeSupervision } from './supervision.js';
@@ -56,8 +57,10 @@ export function spawn(
     const byLane = plan.route.kind !== 'direct';
     const result = native().spawn(...request(), byLane, plan.noNewPrivileges);
     if (isFailure(result)) throw launchError(plan, result);
-    const [id, pid, program, ...ours] = result;
-    return adopt(plan, { id, pid, program, ours }, supervision);
+    const [id, pid, program, ...rest] = result;
+    const launched = { id, pid, program, ...splitEvidence(rest) };
+    keepEvidence(plan, launched.evidence);
+    return adopt(plan, launched, supervision);
   });
 }
 

@@ -20,6 +20,7 @@ import {
   type Launched,
   type ReportReceiver,
 } from './events.js';
+import { keepEvidence, splitEvidence } from './evidence.js';
 import { launchError } from './failure.js';
 import { withRequest } from './request.js';
 import type { RawOptions } from '../plan/options.js';
@@ -124,6 +125,7 @@ export class SyncWait implements Timers {
       if (outcome.errno === constants.errno.ECANCELED && isWithdrawn()) return null;
       throw launchError(plan, outcome);
     }
+    keepEvidence(plan, outcome.evidence);
     return { plan, launched: outcome };
   }
 
@@ -218,8 +220,8 @@ export class SyncWait implements Timers {
       const receive = this.#launches.get(event[1]);
       this.#launches.delete(event[1]);
       if (event[0] === EVENT_LAUNCH) {
-        const [, , id, pid, program, ...ours] = event;
-        receive?.({ id, pid, program, ours });
+        const [, , id, pid, program, ...rest] = event;
+        receive?.({ id, pid, program, ...splitEvidence(rest) });
       } else {
         const [, , errno, stage, path] = event;
         receive?.({ errno, stage, path });

@@ -25,6 +25,8 @@ export interface DescriptorObject {
   readonly dev: number;
   /** st_ino, stat(2), in decimal: 64 bits do not fit into a JSON number. */
   readonly inode: string;
+  /** Number of the mount that it is on, proc_pid_mountinfo(5). Absent: not told (before kernel 5.8). */
+  readonly mount?: number;
   /** Open file status flags, fcntl(2) F_GETFL. */
   readonly flags: number;
   readonly socket?: SocketFacts;

@@ -26,6 +26,8 @@ export interface PlanDescription {
   readonly noNewPrivileges: boolean;
   readonly attributes: LaunchPlan['attributes'];
   readonly warnings: readonly string[];
+  readonly verify: LaunchPlan['verify'];
+  readonly pinned: LaunchPlan['pinned'];
   readonly route: LaunchPlan['route'];
 }
 
@@ -51,6 +53,8 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
     noNewPrivileges: plan.noNewPrivileges,
     attributes: plan.attributes,
     warnings: plan.warnings,
+    verify: plan.verify,
+    pinned: plan.pinned,
     route: plan.route,
   };
 }
@@ -78,6 +82,7 @@ export function planDigest(plan: LaunchPlan): string {
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
     attributes: plan.attributes,
+    ...(plan.pinned === null ? {} : { pinned: plan.pinned.sha256 }),
   };
   // Loaded with the first digest: importing this package must cost next to nothing.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- synchronous and late

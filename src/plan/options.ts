@@ -3,6 +3,7 @@ import { invalid } from '../errors.js';
 import { takeOwn, typeName } from '../own-properties.js';
 import { ATTRIBUTE_NAMES, type AttributeOptions } from './attributes.js';
 import type { Environment } from './create-environment.js';
+import type { PinnedExecutable } from './pinned.js';
 import type { Expectation } from '../objects/expectation.js';
 
 /**
@@ -63,6 +64,14 @@ export interface PlanOptions extends AttributeOptions {
    * and file capabilities then give the child and its descendants nothing. Default true.
    */
   noNewPrivileges?: boolean;
+  /**
+   * `at-exec`: the child holds immediately before its exec, is compared with the plan, and runs only
+   * where it matches. `after-exec`: it is looked at when it runs already, which proves nothing.
+   * Default: nobody looks.
+   */
+  verify?: 'at-exec' | 'after-exec';
+  /** A program of `pinExecutable`, which `file` must name: what was hashed is what runs. */
+  pinned?: PinnedExecutable;
 }
 
 export interface SpawnOptions extends PlanOptions {
@@ -84,6 +93,8 @@ export const PLAN_OPTION_NAMES = [
   'foreground',
   'noNewPrivileges',
   'listeners',
+  'verify',
+  'pinned',
   ...ATTRIBUTE_NAMES,
 ] as const;
 

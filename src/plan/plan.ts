@@ -17,6 +17,7 @@ import type { EnvironmentRecord } from './environment-record.js';
 import { announceListeners, resolveEnvironment, type ResolvedEnvironment } from './environment.js';
 import { resolveExecutable } from './executable.js';
 import { takeArguments, takeFlag, takeString, type RawOptions } from './options.js';
+import { takePinned, type PinnedExecutable, type PinnedIdentity } from './pinned.js';
 import { chooseRoute, type Call, type Route } from './route.js';
 import { resolveSession, type Session } from './session.js';
 import type { Variables } from './variables.js';
@@ -47,6 +48,9 @@ export interface LaunchPlan {
   readonly attributes: LaunchAttributes;
   /** What is planned as asked for, and will hardly work so. */
   readonly warnings: readonly string[];
+  readonly verify: 'at-exec' | 'after-exec' | null;
+  /** The program as a sealed copy; null: it is executed by its path. */
+  readonly pinned: PinnedIdentity | null;
   readonly route: Route;
 }
 
@@ -54,6 +58,7 @@ export interface LaunchPlan {
 export interface Draft {
   readonly call: Call;
   readonly table: readonly TableEntry[];
+  readonly program: PinnedExecutable | null;
   readonly plan: Omit<LaunchPlan, 'descriptors' | 'route'>;
 }
 
@@ -77,10 +82,12 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
   const noNewPrivileges = takeFlag(options.noNewPrivileges, 'noNewPrivileges', true);
   const attributes = resolveAttributes(options, session, table);
   const cwd = resolveCwd(options.cwd ?? environment.record?.workspace ?? undefined, name);
+  const executable = resolveExecutable(name, cwd, environment.variables);
+  const program = takePinned(options.pinned, executable);
   const plan = {
     version: 1,
     file: name,
-    executable: resolveExecutable(name, cwd, environment.variables),
+    executable,
     argv: Object.freeze(argv),
     environment: environment.variables,
     environmentSource: environment.source,
@@ -96,8 +103,10 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
         table.map(({ target }) => target),
       ),
     ),
+    verify: takeVerify(options.verify),
+    pinned: program?.identity ?? null,
   } as const;
-  return { call, table, plan };
+  return { call, table, program, plan };
 }
 
 /**
@@ -116,9 +125,17 @@ export function finishPlan(
   return Object.freeze({ ...plan, descriptors, route });
 }
 
+function takeVerify(value: unknown): LaunchPlan['verify'] {
+  if (value === undefined) return null;
+  if (value === 'at-exec' || value === 'after-exec') return value;
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'verify', "must be 'at-exec' or 'after-exec'");
+}
+
 /** Why the launcher is needed, by the names of the options that it serves. */
 function launcherReasons({ plan, table }: Draft): string[] {
   const reasons = Object.keys(plan.attributes);
   if (table.some(({ channel }) => channel === 'listener')) reasons.push('listeners');
+  if (plan.verify === 'at-exec') reasons.push('verify');
+  if (plan.pinned !== null) reasons.push('pinned');
   return reasons;
 }

@@ -27,8 +27,6 @@ export interface RunOptions extends PlanOptions {
   input?: RunInput;
   /** How the run is held together. Default `init`. */
   containment?: ContainmentWish;
-  /** Not there yet: refused. */
-  verify?: boolean;
   /** A file to which the report is appended, as one line of JSON. */
   record?: string | URL;
 }
@@ -42,7 +40,6 @@ const RUN_NAMES = [
   'output',
   'input',
   'containment',
-  'verify',
   'record',
 ] as const;
 
@@ -82,13 +79,6 @@ export function takeRunOptions(options: unknown): RunWish {
   const input = takeInput(own.input);
   if (own.signal !== undefined && !(own.signal instanceof AbortSignal)) {
     throw wrong('signal', 'an AbortSignal');
-  }
-  if (own.verify !== undefined && own.verify !== false) {
-    throw invalid(
-      'ERR_SALLYPORT_INVALID_ARGUMENT',
-      'verify',
-      'looking into the child at its exec is not there yet: leave it out; the report says not-verified',
-    );
   }
   const plan: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const name of PLAN_OPTION_NAMES) if (own[name] !== undefined) plan[name] = own[name];

@@ -1,6 +1,6 @@
 // The report of a run: separate facts, each with what it rests on, never merged into one "ok".
-import { listAbsent } from '../environment/absent.js';
-import { SallyportError, type Stage, type StageSource } from '../errors.js';
+import { SallyportError, type Difference, type Stage, type StageSource } from '../errors.js';
+import type { SeenDescriptor } from '../launch/evidence.js';
 import type { ExitStatus, ResourceUsage } from '../launch/events.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';
@@ -8,6 +8,7 @@ import type { LaunchPlan } from '../plan/plan.js';
 import type { ContainmentMethod, Method, SentSignal, Survivor, TreeEnd } from './containment.js';
 import type { Ending, EndingKind } from './ending.js';
 import type { PipeHolder } from './holders.js';
+import { describeInheritance, listUnverified } from './inheritance.js';
 import type { StallEvidence } from './stall.js';
 
 export interface Admission {
@@ -21,8 +22,14 @@ export interface Inheritance {
   readonly verified: 'at-exec' | 'after-exec' | 'not-verified';
   /** The table as it was planned. */
   readonly descriptors: readonly DescriptorPlan[];
-  /** What was seen beyond it; nothing where nobody looked. */
-  readonly unexpected: readonly DescriptorPlan[];
+  /** As the program held it at its exec, or later; null where nobody looked. */
+  readonly seen: readonly SeenDescriptor[] | null;
+  /** What was seen beyond the plan. Of a look `after-exec` it may be the program's own. */
+  readonly unexpected: readonly SeenDescriptor[];
+  /** In what the child differed from the plan. `at-exec`: then it was ended, and never ran. */
+  readonly differences: readonly Difference[];
+  /** What the verification rests on, and what it does not show. */
+  readonly statement: string;
   readonly environmentNames: readonly string[];
   /** Where the program failed early: names that programs commonly need, and that it did not have. */
   readonly absentNames: readonly string[];
@@ -150,13 +157,7 @@ export function assembleReport(found: Findings): RunReport {
     version: 1,
     plan: description,
     admission: { decision: 'unreviewed', gates: [], planDigest: description?.digest ?? '' },
-    inheritance: {
-      verified: 'not-verified',
-      descriptors: plan?.descriptors ?? [],
-      unexpected: [],
-      environmentNames: description?.environment.names ?? [],
-      absentNames: plan === null ? [] : listAbsent(plan.environment, outcome),
-    },
+    inheritance: describeInheritance(found, outcome),
     outcome,
     output,
     input,
@@ -228,7 +229,7 @@ function listNotTested({ plan, method, end, output, unreadableHolders }: Finding
   });
   return [
     'admission: no profile was compared with the plan',
-    'inheritance: what the program held at its exec was not looked at',
+    ...listUnverified(plan),
     ...unseen.map((name) => `output: ${name} was not a pipe of the run`),
     ...(unreadableHolders === 0
       ? []

@@ -227,5 +227,6 @@ async function reportUnstarted(
 }
 
 export function isRefusal(error: unknown): error is SallyportError {
-  return error instanceof SallyportError && !error.code.startsWith('ERR_SALLYPORT_');
+  if (!(error instanceof SallyportError)) return false;
+  return !error.code.startsWith('ERR_SALLYPORT_') || error.stage === 'verify';
 }

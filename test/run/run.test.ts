@@ -65,7 +65,10 @@ describe('the report', () => {
     expect(report.inheritance).toEqual({
       verified: 'not-verified',
       descriptors: plan.descriptors,
+      seen: null,
       unexpected: [],
+      differences: [],
+      statement: 'nobody looked',
       environmentNames: ['MADE_UP'],
       absentNames: [],
     });
@@ -97,7 +100,7 @@ describe('a mistake of the caller rejects', () => {
     ['containment', { containment: 'docker' }, "'cgroup'"],
     ['containment', { containment: { prefer: [] } }, "'cgroup'"],
     ['containment.prefers', { containment: { prefers: 1 } }, 'no such option'],
-    ['verify', { verify: true }, 'not there yet'],
+    ['verify', { verify: true }, "'at-exec'"],
     ['record', { record: 5 }, 'a path'],
     ['options.timeout', { timeout: 5 }, 'write deadline'],
     ['options.maxBuffer', { maxBuffer: 5 }, 'output'],

@@ -6,6 +6,14 @@ export interface Storm {
   /** Gives how many times the thread went round. */
   stopStorm(): number;
   stormCycles(): number;
+  /**
+   * Starts a thread that works against this process. `swap`: it closes the descriptor and puts another
+   * object there, and back. `hunt`: it replaces every other number that refers to the same object.
+   */
+  startHostile(how: 'swap' | 'hunt', fd: number, other: string): void;
+  /** Gives how often it did so. */
+  stopHostile(): number;
+  hostileCount(): number;
   openInheritable(
     path: string,
     atLeast?: number,
