@@ -14,7 +14,7 @@ const rooms = {
   audit: ['objects', 'plan'],
   review: ['objects', 'plan'],
   credentials: [],
-  compat: ['objects', 'plan', 'launch', 'run'],
+  compat: ['objects', 'plan', 'launch', 'audit'],
 };
 
 const onlyNativeLoads = {

@@ -11,8 +11,12 @@ import { root } from './tools.mjs';
 const entries = {
   index: 'src/index.ts',
   vitest: 'src/vitest.ts',
+  register: 'src/register.ts',
+  child_process: 'src/child_process.ts',
   'cli/main': 'src/cli/main.ts',
 };
+
+const plainDoors = ['index', 'register', 'child_process'];
 
 /** @returns the files written, relative to dist/ */
 export async function bundle() {
@@ -32,10 +36,13 @@ export async function bundle() {
     chunkFileNames: 'shared-[hash].js',
   });
   await build.close();
-  // The door for ESM is JavaScript already.
-  copyFileSync(path.join(root, 'src/index.mts'), path.join(root, 'dist/index.mjs'));
+  // The doors for ESM are JavaScript already.
+  for (const door of plainDoors) {
+    copyFileSync(path.join(root, `src/${door}.mts`), path.join(root, `dist/${door}.mjs`));
+  }
   copyVitestDoor();
-  return [...output.map(({ fileName }) => fileName), 'index.mjs', 'vitest.mjs'];
+  const doors = [...plainDoors, 'vitest'].map((door) => `${door}.mjs`);
+  return [...output.map(({ fileName }) => fileName), ...doors];
 }
 
 /** The door for vitest also says which matchers there are, in types. */

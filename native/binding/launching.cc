@@ -209,6 +209,10 @@ void KeepAlive(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
+std::unique_ptr<LaunchJob> DecodeLaunch(const Napi::CallbackInfo& info) { return Decode(info); }
+
+Result<LaunchedChild> SpawnOnThisThread(LaunchJob& job) { return SpawnDirect(job); }
+
 void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("spawn", Napi::Function::New<Spawn>(env, "spawn"));
   exports.Set("launch", Napi::Function::New<Launch>(env, "launch"));

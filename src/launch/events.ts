@@ -158,7 +158,7 @@ function receive(event: NativeEvent): void {
     const receiver = children.get(event[1]);
     if (receiver === undefined) premature.set(event[1], event);
     children.delete(event[1]);
-    receiver?.receiveExit(decode(event));
+    receiver?.receiveExit(decodeExit(event));
     return;
   }
   if (event[0] === EVENT_REPORT) {
@@ -195,7 +195,7 @@ export function toResourceUsage(usage: readonly number[]): ResourceUsage {
   };
 }
 
-function decode([, , code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {
+export function decodeExit([, , code, signal, coreDumped, lost, ...usage]: NativeExit): ExitStatus {
   return {
     code: code === -1 ? null : code,
     signal: signal === 0 ? null : signalName(signal),
