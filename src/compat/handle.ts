@@ -14,6 +14,7 @@ import { openChannels } from './channels.js';
 import type { NodeInternals, ProcessHandle } from './node-internals.js';
 import { startProgram, type StartedProgram } from './program.js';
 import { reportChild } from './report.js';
+import { nodeSignalName } from './signal-name.js';
 import { isExcepted, type Settings } from './settings.js';
 
 const { ESRCH } = constants.errno;
@@ -89,9 +90,8 @@ class RunningProgram implements ExitReceiver {
     this.#running = false;
     native().releaseZombie(this.#id);
     inTurn(() => {
-      // Realtime signals have no name in Node.
       const { code, signal, lost } = status;
-      const name = signal !== null && Object.hasOwn(constants.signals, signal) ? signal : '';
+      const name = signal === null ? '' : nodeSignalName(signal);
       this.#resource.runInAsyncScope(
         this.#handle.onexit,
         this.#handle,
@@ -116,6 +116,12 @@ function hidden(value: unknown): PropertyDescriptor {
   return { value, configurable: true, writable: true, enumerable: false };
 }
 
+function takeNext(): void {
+  isBusy = false;
+  const next = waiting.shift();
+  if (next !== undefined) inTurn(next);
+}
+
 const waiting: Array<() => void> = [];
 let isBusy = false;
 
@@ -132,10 +138,7 @@ function inTurn(task: () => void): void {
   try {
     task();
   } finally {
-    process.nextTick(() => {
-      isBusy = false;
-      const next = waiting.shift();
-      if (next !== undefined) inTurn(next);
-    });
+    // Promises have their turn when no tick is left.
+    process.nextTick(queueMicrotask, () => process.nextTick(takeNext));
   }
 }

@@ -199,6 +199,8 @@ function probeHandle(
   const look: HandleSpawn = function (this: ProcessHandle, ...words) {
     shape = recognise(words, hook.original);
     shape?.initialise(this);
+    // It is closed only in the next turn of the event loop, and must not count until then.
+    this.unref();
     return -EINVAL;
   };
   withReplaced(hook, look, () => {

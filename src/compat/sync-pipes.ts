@@ -1,11 +1,11 @@
 // Our ends of the pipes of a spawnSync, read and written between two looks at all of them.
-import { closeSync, readSync, writeSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 
 import { native } from '../native.js';
 
 // As they are now: programs put other functions into node:fs, and these descriptors are real.
-const [close, read, write] = [closeSync, readSync, writeSync];
+const [read, write] = [readSync, writeSync];
 
 const { EAGAIN, EINTR } = constants.errno;
 
@@ -33,7 +33,8 @@ abstract class Pipe {
   close(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
-    close(this.fd);
+    // Not by node:fs: a Worker warns of descriptors that it did not open there.
+    native().releaseDescriptors(Int32Array.of(this.fd));
   }
 }
 

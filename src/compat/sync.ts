@@ -1,8 +1,7 @@
 // spawnSync: starts a program, feeds it, reads what it says, and waits for it, without the event loop.
 import { constants } from 'node:os';
 
-import type { ExitStatus } from '../launch/events.js';
-import { decodeExit } from '../launch/events.js';
+import { decodeExit, type ExitStatus } from '../launch/events.js';
 import {
   EVENT_EXIT,
   isFailure,
@@ -15,6 +14,7 @@ import { openChannels } from './channels.js';
 import type { NodeInternals, SyncCall, SyncResult } from './node-internals.js';
 import { startProgram } from './program.js';
 import { reportChild } from './report.js';
+import { nodeSignalName } from './signal-name.js';
 import { isExcepted, type Settings } from './settings.js';
 import { InputPipe, OutputPipe } from './sync-pipes.js';
 
@@ -51,7 +51,7 @@ export function makeSyncSpawn(
 }
 
 function notStarted(errno: number): SyncResult {
-  return { pid: 0, status: null, signal: null, output: null, error: -errno };
+  return { error: -errno, status: null, signal: null, output: null, pid: 0 };
 }
 
 interface Mailbox {
@@ -193,14 +193,13 @@ class SyncRun {
 
   #result(exit: ExitStatus | undefined): SyncResult {
     const error = this.#error || this.#pipeError;
-    const signal = exit?.signal ?? null;
-    const result: SyncResult = {
-      pid: this.#pid,
+    // In Node's order: the properties of an error of execSync come in it.
+    return {
+      ...(error === 0 ? undefined : { error: -error }),
       status: exit?.code ?? null,
-      signal,
+      signal: exit === undefined || exit.signal === null ? null : nodeSignalName(exit.signal),
       output: this.#call.stdio.map((_, target) => this.#outputs.get(target)?.take() ?? null),
+      pid: this.#pid,
     };
-    if (error !== 0) result.error = -error;
-    return result;
   }
 }
