@@ -4,7 +4,7 @@ import type {
   ExecException,
   ExecFileException,
 } from 'node:child_process';
-import node = require('node:child_process');
+import * as node from 'node:child_process';
 import { promisify } from 'node:util';
 
 import { withOwn } from './compat/install.js';

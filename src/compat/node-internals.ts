@@ -62,7 +62,7 @@ export interface ProcessHandle {
   kill(signal: number): number;
   ref(): void;
   unref(): void;
-  onexit(code: number | null, signal: string): void;
+  onexit: (this: ProcessHandle, code: number | null, signal: string) => void;
   pid?: number;
 }
 

@@ -109,7 +109,7 @@ export function parseSettings(text: string): InstallOptions {
     if (at === -1) throw wrong(option, 'must be name=value');
     options[name] = parseValue(name, value, option);
   }
-  return options as InstallOptions;
+  return options;
 }
 
 function parseValue(name: string, value: string, option: string): unknown {

@@ -36,7 +36,7 @@ const { buffer, text } = require('node:stream/consumers');
   deaf.stdin.write('x', (error) => console.log('write', error?.code));
   await deafClosed;
 
-  const dying = spawn('sh', ['-c', 'exec <&-; echo ready; sleep 5']);
+  const dying = spawn('sh', ['-c', 'exec <&-; echo ready; exec sleep 5']);
   await once(dying.stdout, 'data');
   dying.stdin.on('error', (error) => {
     console.log(error.code, error.syscall, error.errno);
