@@ -303,4 +303,6 @@ export interface NativeBinding {
   /** Stream sockets, blocking and close-on-exec. */
   openSocketPair(): [one: number, other: number] | NativeFailure;
   setBlocking(fd: number, blocking: boolean): void;
+  /** Whether it is open, and without close-on-exec. */
+  survivesExec(fd: number): boolean;
 }

@@ -78,11 +78,18 @@ void SetBlocking(const Napi::CallbackInfo& info) {
   if (wanted != flags) fcntl(fd, F_SETFL, wanted);
 }
 
+// (descriptor) -> whether it is open and without close-on-exec
+Napi::Value SurvivesExec(const Napi::CallbackInfo& info) {
+  const int flags = fcntl(info[0].As<Napi::Number>().Int32Value(), F_GETFD);
+  return Napi::Boolean::New(info.Env(), flags >= 0 && (flags & FD_CLOEXEC) == 0);
+}
+
 }  // namespace
 
 void InitProgramLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("spawnProgram", Napi::Function::New<SpawnProgram>(env, "spawnProgram"));
   exports.Set("openSocketPair", Napi::Function::New<OpenSocketPair>(env, "openSocketPair"));
+  exports.Set("survivesExec", Napi::Function::New<SurvivesExec>(env, "survivesExec"));
   exports.Set("setBlocking", Napi::Function::New<SetBlocking>(env, "setBlocking"));
 }
 

@@ -14,7 +14,7 @@ export interface Channels {
 }
 
 /**
- * @param passed numbers that go along where they are open and `stdio` does not name them
+ * @param passed numbers that go along where a plain spawn would hand them over
  * @returns or a negative errno, with nothing left open
  */
 export function openChannels(
@@ -32,8 +32,9 @@ export function openChannels(
   // Of stdio shorter than that, /dev/null as well: a program's first file must not become its stdin.
   for (let target = stdio.length; target < 3; target++) draft.table.push(target, TABLE_NULL, -1);
   for (const fd of passed) {
-    // Not open here, or named by stdio: then there is nothing to pass.
-    if (!draft.has(fd)) draft.share(fd, fd);
+    // Of those that a plain spawn would hand over: where the number is not open as the program began,
+    // Node has one of its own there.
+    if (!draft.has(fd) && native().survivesExec(fd)) draft.share(fd, fd);
   }
   return { table: Int32Array.from(draft.table), ours: draft.ours };
 }

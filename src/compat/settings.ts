@@ -13,7 +13,10 @@ export interface InstallOptions {
   environment?: 'inherit' | 'allowlist';
   /** Names that the allowlist has besides. */
   variables?: readonly string[];
-  /** Descriptors that every child receives, at the same number, where they are open. */
+  /**
+   * Descriptors that every child receives, at the same number, where it would have from a plain spawn:
+   * where they are open without close-on-exec.
+   */
   pass?: readonly number[];
   /**
    * Tells of each child whose plain spawn would have handed over more. `stderr`: a line for people;

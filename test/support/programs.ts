@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 
-import { spawn } from '../../src/index.js';
+import { spawn, type PassEntry } from '../../src/index.js';
 import { root } from './fixtures.js';
 
 export const register = path.join(root, 'dist/register.js');
@@ -18,8 +18,8 @@ export interface ProgramOptions {
   /** Flags of Node. */
   flags?: readonly string[];
   env?: Record<string, string>;
-  /** Descriptors that it has besides, at the same numbers. */
-  pass?: readonly number[];
+  /** Descriptors that it has besides. */
+  pass?: readonly PassEntry[];
   cwd?: string;
   /** A command in front of Node. */
   wrap?: readonly string[];
