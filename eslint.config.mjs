@@ -15,7 +15,7 @@ const rooms = {
   audit: ['objects', 'plan'],
   review: ['objects', 'plan'],
   credentials: ['objects', 'plan', 'launch', 'run', 'audit'],
-  compat: ['objects', 'plan', 'launch', 'run'],
+  compat: ['objects', 'plan', 'launch', 'audit'],
 };
 
 const onlyNativeLoads = {

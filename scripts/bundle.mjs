@@ -14,8 +14,13 @@ const entries = {
   credentials: 'src/credentials.ts',
   // A program: what the tools of a run start to ask for a credential.
   'credential-helper': 'src/credential-helper.ts',
+  register: 'src/register.ts',
+  child_process: 'src/child_process.ts',
   'cli/main': 'src/cli/main.ts',
 };
+
+/** Doors for ESM that are JavaScript already. */
+const plainDoors = ['index', 'credentials', 'register', 'child_process'];
 
 /**
  * Node's own modules that a plain launch does not need. Requiring them takes longer than reading this
@@ -57,13 +62,12 @@ export async function bundle() {
   });
   await build.close();
   // The doors for ESM are JavaScript already.
-  const doors = ['index', 'credentials'];
-  for (const name of doors) {
-    copyFileSync(path.join(root, `src/${name}.mts`), path.join(root, `dist/${name}.mjs`));
+  for (const door of plainDoors) {
+    copyFileSync(path.join(root, `src/${door}.mts`), path.join(root, `dist/${door}.mjs`));
   }
   copyVitestDoor();
-  const files = output.map(({ fileName }) => fileName);
-  return [...files, ...doors.map((name) => `${name}.mjs`), 'vitest.mjs'];
+  const doors = [...plainDoors, 'vitest'].map((door) => `${door}.mjs`);
+  return [...output.map(({ fileName }) => fileName), ...doors];
 }
 
 /** The door for vitest also says which matchers there are, in types. */

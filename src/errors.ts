@@ -60,6 +60,8 @@ export const CALLER_CODES = {
   ERR_SALLYPORT_INVALID_PROFILE: 'a profile that cannot be read, or says what no profile may',
   ERR_SALLYPORT_NO_EXACT_CLOSE:
     'this C library offers no way to close exactly the other descriptors',
+  ERR_SALLYPORT_CANNOT_INSTALL:
+    'what lies below child_process is not as it is known to be, so it cannot be replaced',
   ERR_SALLYPORT_UNSUPPORTED_PLATFORM: 'sallyport cannot run here',
 } as const;
 

@@ -327,3 +327,28 @@ export interface NativeBinding {
     budget: number,
   ): boolean | NativeFailure;
 }
+
+/** Launches in the manner of child_process, src/compat (native/core/program_search.h). */
+export interface NativeBinding {
+  /**
+   * `executable` of the request is a name, looked up as execvp(3) does; its table holds no pipes to
+   * open.
+   *
+   * @param path PATH of the child
+   */
+  spawnProgram(
+    ...request: [
+      ...NativeRequest,
+      byLane: boolean,
+      noNewPrivileges: boolean,
+      path: string,
+      keepsZombie: boolean,
+      events: SyncEvents | undefined,
+    ]
+  ): [id: number, pid: number, program: number] | NativeFailure;
+  /** Stream sockets, blocking and close-on-exec. */
+  openSocketPair(): [one: number, other: number] | NativeFailure;
+  setBlocking(fd: number, blocking: boolean): void;
+  /** Whether it is open, and without close-on-exec. */
+  survivesExec(fd: number): boolean;
+}

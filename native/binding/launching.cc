@@ -124,8 +124,8 @@ Result<LaunchedChild> SpawnDirect(LaunchJob& job) {
 Napi::Value Spawn(const Napi::CallbackInfo& info) {
   EnsureChildrenWaitable();
   const std::unique_ptr<LaunchJob> job = Decode(info);
-  const bool by_lane = info[15].As<Napi::Boolean>().Value();
-  const bool no_new_privileges = info[16].As<Napi::Boolean>().Value();
+  const bool by_lane = info[kRequestLength].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[kRequestLength + 1].As<Napi::Boolean>().Value();
   const Result<bool> found = LookUpAccounts(job->accounts, &job->request.steps);
   if (!found.ok()) return FailureToJs(info.Env(), found.error());
   Result<LaunchedChild> child =
@@ -144,10 +144,12 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
   EnsureChildrenWaitable();
   std::unique_ptr<LaunchJob> job = Decode(info);
   const JobId id = next_id++;
-  if (info.Length() > 16 && !info[16].IsUndefined()) job->listener = ToSyncListener(info[16]);
-  if (info.Length() > 17) job->keeps_zombie = info[17].As<Napi::Boolean>().Value();
+  if (info.Length() > kRequestLength + 1 && !info[kRequestLength + 1].IsUndefined())
+    job->listener = ToSyncListener(info[kRequestLength + 1]);
+  if (info.Length() > kRequestLength + 2)
+    job->keeps_zombie = info[kRequestLength + 2].As<Napi::Boolean>().Value();
   job->id = id;
-  const bool no_new_privileges = info[15].As<Napi::Boolean>().Value();
+  const bool no_new_privileges = info[kRequestLength].As<Napi::Boolean>().Value();
   const Result<bool> submitted =
       AccountLookups::Instance().Submit(std::move(job), LanePool::Instance(no_new_privileges));
   if (!submitted.ok()) return FailureToJs(info.Env(), submitted.error());
@@ -239,6 +241,10 @@ void KeepAlive(const Napi::CallbackInfo& info) {
 }
 
 }  // namespace
+
+std::unique_ptr<LaunchJob> DecodeLaunch(const Napi::CallbackInfo& info) { return Decode(info); }
+
+Result<LaunchedChild> SpawnOnThisThread(LaunchJob& job) { return SpawnDirect(job); }
 
 void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("spawn", Napi::Function::New<Spawn>(env, "spawn"));

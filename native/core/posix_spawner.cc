@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 
 #include "core/descriptor_table.h"
@@ -84,8 +85,10 @@ int AddStep(posix_spawn_file_actions_t* actions, const DescriptorStep& step,
 void SetAttributes(posix_spawnattr_t* attributes, SessionMode session) {
   // Node ignores SIGPIPE and SIGXFSZ, and a library may have blocked or ignored others: a child
   // that inherits that misbehaves in pipelines or cannot be ended politely.
+  // Every bit: sigfillset leaves out the two that the C library keeps for itself, and its
+  // posix_spawn then starts programs with these ignored.
   sigset_t all;
-  sigfillset(&all);
+  memset(&all, 0xff, sizeof all);
   posix_spawnattr_setsigdefault(attributes, &all);
   sigset_t none;
   sigemptyset(&none);

@@ -114,6 +114,10 @@ long TakeStep(uint32_t code, const uint64_t* a, uint32_t count, char* block) {
       return CALL3(__NR_ioctl, a[0], TIOCSCTTY, 0);
     case STEP_GROUPS:
       return SetGroups(a, count);
+    case STEP_DROP_GROUPS:
+      /* As libuv does: without the right to it, the ids are changed all the same. */
+      SetGroups(a, 0);
+      return 0;
     case STEP_GROUP:
       return CALL3(__NR_setresgid, a[0], a[0], a[0]);
     case STEP_USER:

@@ -55,14 +55,30 @@ function addLeaks(program: Command): void {
     .summary('show what the next child of a process would be handed')
     .description(
       'Shows what is open without close-on-exec beyond 0, 1 and 2 in a process; without a process, ' +
-        'in the one that started this command.',
+        'in the one that started this command. With a Node program: runs it, and shows what a plain ' +
+        'spawn would have handed to each child that it started by child_process.',
     )
-    .argument('[pid]', 'the process')
+    .usage('[options] [pid]\n       sallyport leaks [options] -- <command> [args...]')
+    .argument('[what...]', 'the process, or after -- a program and its arguments')
     .option('--json', 'as JSON')
-    .addHelpText('after', CODES)
-    .action((pid: string | undefined, flags: { json?: boolean }) => {
+    .addHelpText(
+      'after',
+      `${CODES} That of the program does not count.
+
+Examples:
+  sallyport leaks 4242
+  sallyport leaks -- node app.js
+  sallyport leaks --json -- npm test`,
+    )
+    .action(async (what: string[], flags: { json?: boolean }) => {
+      if (process.argv.includes('--')) {
+        const { leaksOfProgram } =
+          require('./leaks-of-program.js') as typeof import('./leaks-of-program.js');
+        process.exitCode = await leaksOfProgram(what, flags);
+        return;
+      }
       const { leaks } = require('./leaks.js') as typeof import('./leaks.js');
-      process.exitCode = leaks(pid, flags);
+      process.exitCode = leaks(what, flags);
     });
 }
 

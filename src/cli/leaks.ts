@@ -2,11 +2,16 @@
 import { auditProcess, type DescriptorRecord, type ProcessAudit } from '../index.js';
 import { FOUND, parsePid } from './audit.js';
 import { DESCRIPTOR_HEADING, describeColumns, describeProcess } from './describe-record.js';
+import { UsageError } from './failure.js';
 import { print } from './output.js';
 import { clean, formatTable, paint } from './table.js';
 
 /** Without a pid: whoever started this command, a shell usually. */
-export function leaks(pid: string | undefined, flags: { json?: boolean }): number {
+export function leaks(what: readonly string[], flags: { json?: boolean }): number {
+  const [pid, surplus] = what;
+  if (surplus !== undefined) {
+    throw new UsageError('leaks: one process at a time; a program to run goes after --');
+  }
   const number = pid === undefined ? process.ppid : parsePid(pid);
   const audit = auditProcess(number);
   const found = audit.descriptors.filter(

@@ -8,7 +8,7 @@ import {
 } from './attributes.js';
 
 // Codes of native/launcher/instructions.h.
-const STEP = {
+export const STEP = {
   limit: 1,
   umask: 2,
   nice: 3,
@@ -20,6 +20,7 @@ const STEP = {
   group: 9,
   user: 10,
   dieWithParent: 11,
+  dropGroups: 32,
 } as const;
 
 /** Stands for an id that the addon looks up. */
