@@ -151,12 +151,12 @@ export interface NativeBinding {
   signalProcess(pid: number, startTime: number, signal: number): number;
   /** Both ends blocking and close-on-exec. */
   openPipe(): [readEnd: number, writeEnd: number] | NativeFailure;
-  /** Whether a service manager has handed over this cgroup, this directory alone. */
-  isMarkedDelegated(directory: string): boolean;
   /** Best effort. */
   enlargePipe(fd: number): void;
   onEvents(callback: (events: readonly NativeEvent[]) => void): void;
   keepAlive(wanted: boolean): void;
+  /** Whether a service manager has handed over this cgroup, this directory alone. */
+  isMarkedDelegated(directory: string): boolean;
 }
 
 interface AddonFinder {
