@@ -43,7 +43,7 @@ export function containByCgroup(parent: string, limits: readonly CgroupLimit[]):
       const tree = await launchTree(file, args, options, { ...takeover, cgroup: group.path });
       return new InitRun('cgroup', tree, begun, group);
     } catch (error) {
-      group.remove();
+      await group.remove();
       throw error;
     }
   };

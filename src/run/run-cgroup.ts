@@ -7,7 +7,7 @@ import { threadId } from 'node:worker_threads';
 import { refused, systemError, type SallyportError } from '../errors.js';
 import { ownCgroup, type CgroupLimit } from './cgroup-options.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
-import { killAll } from './walk.js';
+import { killAll, wait } from './walk.js';
 
 /** What the run has used at most, where the controller and the kernel say so; otherwise null. */
 export interface CgroupPeak {
@@ -28,6 +28,9 @@ export interface CgroupEnd {
 
 /** How long after SIGKILL a process counts as one that cannot be ended, in milliseconds. */
 const UNKILLABLE_AFTER = 2_000;
+/** How long a group is tried to be removed in which nobody lives, and how often, in milliseconds. */
+const LINGERING = 1_000;
+const LINGERING_PAUSE = 3;
 const NAME = /^sallyport-(\d+)-\d+-\d+$/;
 
 let made = 0;
@@ -101,13 +104,20 @@ export class RunCgroup {
   async finish(): Promise<CgroupEnd> {
     const found = this.#isPopulated() ? await this.#empty() : { killed: 0, left: [] };
     const peak = this.#readPeak();
-    this.remove();
+    await this.remove();
     return { ...found, peak };
   }
 
-  /** Those that the program has made in it, too. It stays where somebody is left in it. */
-  remove(): void {
-    removeTree(this.path);
+  /**
+   * With those that the program has made in it. It stays where somebody is left in it. A process that
+   * has been reaped counts as one for another moment, until its processor has left it.
+   */
+  async remove(): Promise<void> {
+    const until = performance.now() + LINGERING;
+    while (!removeTree(this.path)) {
+      if (this.listMembers().length > 0 || performance.now() > until) return;
+      await wait(LINGERING_PAUSE);
+    }
   }
 
   async #empty(): Promise<{ killed: number; left: ProcessFacts[] }> {
@@ -152,12 +162,14 @@ function listGroups(path: string): string[] {
   }
 }
 
-function removeTree(path: string): void {
+/** @returns false where somebody is in it */
+function removeTree(path: string): boolean {
   for (const name of listGroups(path)) removeTree(join(path, name));
   try {
     rmdirSync(path);
-  } catch {
-    // Somebody is in it, whom the report names.
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EBUSY';
   }
 }
 
