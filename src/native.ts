@@ -174,6 +174,8 @@ export interface NativeBinding {
   enlargePipe(fd: number): void;
   onEvents(callback: (events: readonly NativeEvent[]) => void): void;
   keepAlive(wanted: boolean): void;
+  /** Whether a service manager has handed over this cgroup, this directory alone. */
+  isMarkedDelegated(directory: string): boolean;
 }
 
 interface AddonFinder {

@@ -19,6 +19,7 @@
 #include "binding/values.h"
 #include "core/account_lookups.h"
 #include "core/accounts.h"
+#include "core/delegated_cgroup.h"
 #include "core/lane_pool.h"
 #include "core/launch_job.h"
 #include "core/memory_file.h"
@@ -234,6 +235,12 @@ void EnlargePipeJs(const Napi::CallbackInfo& info) {
   EnlargePipe(info[0].As<Napi::Number>().Int32Value());
 }
 
+// directory -> boolean
+Napi::Value IsMarkedDelegatedJs(const Napi::CallbackInfo& info) {
+  const std::string directory = info[0].As<Napi::String>().Utf8Value();
+  return Napi::Boolean::New(info.Env(), IsMarkedDelegated(directory));
+}
+
 // (boolean): whether children keep this environment's event loop running.
 void KeepAlive(const Napi::CallbackInfo& info) {
   const bool wanted = info[0].As<Napi::Boolean>().Value();
@@ -262,6 +269,8 @@ void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("commandInit", Napi::Function::New<CommandInit>(env, "commandInit"));
   exports.Set("enlargePipe", Napi::Function::New<EnlargePipeJs>(env, "enlargePipe"));
   exports.Set("keepAlive", Napi::Function::New<KeepAlive>(env, "keepAlive"));
+  exports.Set("isMarkedDelegated",
+              Napi::Function::New<IsMarkedDelegatedJs>(env, "isMarkedDelegated"));
 }
 
 }  // namespace sallyport

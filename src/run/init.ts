@@ -1,13 +1,16 @@
-// Containment by an init of the run's own; and what is done where that init is stopped or killed.
+// Containment by an init of the run's own, in a control group or not; what is done where that init is
+// stopped or killed.
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 
 import type { Child } from '../launch/child.js';
 import { launchTree, type InitEnd, type Tree } from '../launch/tree.js';
+import type { CgroupLimit } from './cgroup-options.js';
 import type { Contain, Contained, SentSignal, TreeEnd } from './containment.js';
 import { findHolders } from './holders.js';
 import { pipeInode } from './pour.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
+import { makeRunCgroup, type RunCgroup } from './run-cgroup.js';
 import { describeSurvivors, killAll, listMembers } from './walk.js';
 
 /** Milliseconds between two looks at the init: whether it goes on, and whom it has adopted. */
@@ -28,15 +31,31 @@ const TOLERANCE = 3;
 
 export const containByInit: Contain = async (file, args, options, takeover) => {
   const begun = performance.now();
-  return new InitRun(await launchTree(file, args, options, takeover), begun);
+  return new InitRun('init', await launchTree(file, args, options, takeover), begun);
 };
 
+/** The same in a control group of its own: what an init has lost is still in that. */
+export function containByCgroup(parent: string, limits: readonly CgroupLimit[]): Contain {
+  return async (file, args, options, takeover) => {
+    const begun = performance.now();
+    const group = makeRunCgroup(parent, limits, file);
+    try {
+      const tree = await launchTree(file, args, options, { ...takeover, cgroup: group.path });
+      return new InitRun('cgroup', tree, begun, group);
+    } catch (error) {
+      await group.remove();
+      throw error;
+    }
+  };
+}
+
 class InitRun implements Contained {
-  readonly method = 'init';
+  readonly method: 'init' | 'cgroup';
   readonly child: Child;
   readonly ended: Promise<TreeEnd>;
 
   readonly #tree: Tree;
+  readonly #group: RunCgroup | undefined;
   /** Before anything of the run was started, by performance.now(). */
   readonly #begun: number;
   /** pid → start time: children of the init, as they were seen. */
@@ -51,9 +70,11 @@ class InitRun implements Contained {
   #killed = 0;
   #unkillable: ProcessFacts[] = [];
 
-  constructor(tree: Tree, begun: number) {
+  constructor(method: 'init' | 'cgroup', tree: Tree, begun: number, group?: RunCgroup) {
+    this.method = method;
     this.#tree = tree;
     this.#begun = begun;
+    this.#group = group;
     this.child = tree.child;
     this.ended = tree.ended.then((end) => this.#conclude(end));
     this.#lookLater(LOOK_INTERVAL);
@@ -79,6 +100,7 @@ class InitRun implements Contained {
     if (member === undefined) return;
     this.#released.set(pid, member.startTime);
     this.#tree.release(pid);
+    this.#group?.release(pid);
   }
 
   #lookLater(interval: number): void {
@@ -155,12 +177,19 @@ class InitRun implements Contained {
       this.#killed += found.killed;
       left = found.left;
     }
+    const group = await this.#group?.finish();
+    if (group !== undefined) {
+      this.#killed += group.killed;
+      const pids = new Set(left.map(({ pid }) => pid));
+      left = [...left, ...group.left.filter(({ pid }) => !pids.has(pid))];
+    }
     if (this.#killed > 0)
       signalled.push({ signal: 'SIGKILL', at: 'kill', processes: this.#killed });
     // An init that did all it could, and was given up for what it cannot kill, has lost nothing.
     const lost = this.#isGivenUp ? this.#stoppedSince !== undefined : !end.empty;
     const survivors = describeSurvivors(left);
-    return { signalled, survivors, released, lost, treeUsage: end.usage };
+    const peak = group === undefined ? {} : { peak: group.peak };
+    return { signalled, survivors, released, lost, treeUsage: end.usage, ...peak };
   }
 
   #listLost(): ProcessFacts[] {
@@ -170,6 +199,9 @@ class InitRun implements Contained {
       known: this.#known,
       released: this.#released,
     };
+    for (const { pid, startTime } of this.#group?.listMembers() ?? []) {
+      this.#known.set(pid, startTime);
+    }
     const members = listMembers(traces);
     if (members.length > 0) return members;
     // Whoever can write to a pipe of the run, and was not there before it, has it from the run.

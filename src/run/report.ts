@@ -10,6 +10,7 @@ import type { Ending, EndingKind } from './ending.js';
 import type { PipeHolder } from './holders.js';
 import { describeInheritance, listUnverified } from './inheritance.js';
 import type { StallEvidence } from './stall.js';
+import type { CgroupPeak } from './run-cgroup.js';
 
 export interface Admission {
   readonly decision: 'unreviewed' | 'accept' | 'hold' | 'reject';
@@ -61,6 +62,8 @@ export interface Outcome {
   readonly resourceUsage: ResourceUsage | null;
   /** Of all processes of the run, where the containment can tell. */
   readonly treeUsage: ResourceUsage | null;
+  /** With containment `cgroup`. */
+  readonly peak?: CgroupPeak;
   /** With `spawn-failed`. */
   readonly error?: RunError;
   /** With `stalled`. */
@@ -185,6 +188,7 @@ function assembleOutcome(found: Findings): Outcome {
     durationMs,
     resourceUsage: status?.resourceUsage ?? null,
     treeUsage: end.treeUsage,
+    ...(end.peak === undefined ? {} : { peak: end.peak }),
     ...(error === null ? {} : { error: describeError(error) }),
     ...(ending.stall === undefined ? {} : { stall: ending.stall }),
   };

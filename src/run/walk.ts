@@ -111,7 +111,7 @@ function isForbidden({ pid, startTime }: ProcessFacts): boolean {
   return native().signalProcess(pid, startTime, 0) === constants.errno.EPERM;
 }
 
-function wait(milliseconds: number): Promise<void> {
+export function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, milliseconds);
   });

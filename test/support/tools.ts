@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'vitest';
 
+import { makeCgroup, removeCgroup } from './cgroups.js';
 import { fixture } from './fixtures.js';
 
 // Each is tried, not looked up: strace may be installed and ptrace forbidden.
@@ -20,6 +21,7 @@ const probes = {
   unshare: () => runs('unshare', '--net', 'true'),
   chromium: () => runs('chromium', '--version'),
   'systemd-socket-activate': () => runs('systemd-socket-activate', '--version'),
+  'cgroup v2': () => canMakeCgroups(),
   // Only root can run a test as another user, and as root a test about permission proves nothing.
   'another uid': () => process.getuid?.() !== 0 || spawnSync('true', { uid: 65534 }).status === 0,
   'core files': () => makesCore(),
@@ -75,6 +77,12 @@ function honoursSetuid(): boolean {
   const { stdout } = spawnSync(program, { uid: 65534, encoding: 'utf8' });
   rmSync(directory, { recursive: true });
   return stdout.includes('"uid":[65534,0,0]');
+}
+
+function canMakeCgroups(): boolean {
+  const directory = makeCgroup();
+  if (directory !== undefined) removeCgroup(directory);
+  return directory !== undefined;
 }
 
 export type Tool = keyof typeof probes;
