@@ -37,5 +37,20 @@
         '-nostdlib', '-static', '-no-pie', '-Wl,-z,noexecstack', '-Wl,--build-id=none',
       ],
     },
+    {
+      # What a child can reach is found out by this one, likewise freestanding.
+      'target_name': 'sallyport-probe',
+      'type': 'executable',
+      'sources': ['<!@(cat native/probe_sources.txt)'],
+      'cflags!': ['-O3', '-pthread', '-fPIC', '-fno-omit-frame-pointer'],
+      'cflags': [
+        '-std=c11', '-O2', '-Wall', '-Wextra', '-ffreestanding', '-fno-stack-protector',
+        '-fno-asynchronous-unwind-tables', '-fno-pie',
+      ],
+      'ldflags!': ['-pthread', '-rdynamic'],
+      'ldflags': [
+        '-nostdlib', '-static', '-no-pie', '-Wl,-z,noexecstack', '-Wl,--build-id=none',
+      ],
+    },
   ],
 }

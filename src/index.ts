@@ -52,6 +52,8 @@ export {
   type EnvironmentDescription,
   type SuspectVariable,
 } from './environment/describe.js';
+export { reportGaps, type GapOptions, type GapReport } from './environment/gaps.js';
+export type { Gap, GapKind, GapMechanism, GapState } from './environment/gap.js';
 export {
   prepareWorkspace,
   type PreparedWorkspace,

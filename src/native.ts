@@ -196,6 +196,11 @@ export function launcherPath(): string {
   return launcher as string;
 }
 
+/** Path of the probe, likewise: a program that tries what its arguments say. */
+export function probePath(): string {
+  return join(dirname(launcherPath()), 'sallyport-probe');
+}
+
 /**
  * The addon, loaded at the first use, so that importing the package works on every platform.
  *
@@ -302,6 +307,8 @@ export interface NativeBinding {
   shutDownListener(fd: number): null | NativeFailure;
   /** PR_SET_DUMPABLE 0: 0 or a positive errno. */
   shieldProcess(): number;
+  /** PR_GET_DUMPABLE: false where this process is shielded, or changed its ids. */
+  isDumpable(): boolean;
   describeDescriptor(fd: number): DescriptorObject | NativeFailure;
   /** 0 or a positive errno. */
   setCloseOnExec(fd: number): number;

@@ -39,6 +39,11 @@ Napi::Value Shield(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), failed);
 }
 
+// -> whether others under our uid may look into this process
+Napi::Value IsDumpable(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1);
+}
+
 // fd -> object | failure
 Napi::Value Describe(const Napi::CallbackInfo& info) {
   const Result<DescriptorObject> object =
@@ -61,6 +66,7 @@ void InitReleasing(Napi::Env env, Napi::Object exports) {
   exports.Set("releaseListener", Napi::Function::New<Release>(env, "releaseListener"));
   exports.Set("shutDownListener", Napi::Function::New<ShutDown>(env, "shutDownListener"));
   exports.Set("shieldProcess", Napi::Function::New<Shield>(env, "shieldProcess"));
+  exports.Set("isDumpable", Napi::Function::New<IsDumpable>(env, "isDumpable"));
   exports.Set("describeDescriptor", Napi::Function::New<Describe>(env, "describeDescriptor"));
   exports.Set("setCloseOnExec", Napi::Function::New<SetCloseOnExec>(env, "setCloseOnExec"));
 }

@@ -13,6 +13,7 @@ import {
   type GrantOrigin,
 } from './environment-record.js';
 import { joinPath } from './directory.js';
+import { takeString } from './options.js';
 import { CACHES, PRESETS, type CacheName, type PresetName } from './presets.js';
 import {
   emptyRecord,
@@ -57,6 +58,8 @@ export interface CredentialVariables {
   environment: Readonly<Record<string, string>>;
   /** Names that must not be there, since they would be used instead. */
   remove?: readonly string[];
+  /** Absolute paths of files that were made for the run: for the record. */
+  files?: readonly string[];
   reason?: string;
 }
 
@@ -146,6 +149,7 @@ class Builder {
   readonly #passedThrough: string[] = [];
   readonly #grants = new Map<string, EnvironmentGrant>();
   readonly #caches: CacheGrant[] = [];
+  readonly #files: string[] = [];
   readonly #absent = new Set<string>();
   #runId: string | null = null;
   #workspace: string | null = null;
@@ -207,7 +211,8 @@ class Builder {
   }
 
   /** After all others: what the caller named as well would be used instead, so that is a mistake. */
-  addCredentials({ environment, remove, reason }: Minted): void {
+  addCredentials({ environment, remove, reason, files }: Minted): void {
+    this.#files.push(...files);
     for (const name of [...remove, ...Object.keys(environment)]) {
       const { origin } = this.#grants.get(name) ?? {};
       if (origin === undefined) continue;
@@ -230,6 +235,7 @@ class Builder {
       passedThrough: this.#passedThrough,
       grants: [...this.#grants.values()],
       caches: this.#caches,
+      files: this.#files,
       absent: [...this.#absent],
     });
     return new Environment(Object.freeze(this.#variables), record);
@@ -292,6 +298,7 @@ function takeKnown<Name extends string>(
 interface Minted {
   readonly environment: Variables;
   readonly remove: readonly string[];
+  readonly files: readonly string[];
   readonly reason: string | undefined;
 }
 
@@ -299,11 +306,14 @@ function takeCredentials(value: unknown): Minted[] {
   const entries = isRecord(value) ? [value] : takeList(value, 'credentials');
   return entries.map((entry, index) => {
     const position = isRecord(value) ? 'credentials' : `credentials[${index}]`;
-    const own = takeOwn(entry, position, ['environment', 'remove', 'reason']);
+    const own = takeOwn(entry, position, ['environment', 'remove', 'files', 'reason']);
     const remove = takeList(own.remove, `${position}.remove`);
     return {
       environment: takeVariables(own.environment, `${position}.environment`),
       remove: remove.map((name, at) => takeName(name, `${position}.remove[${at}]`)),
+      files: takeList(own.files, `${position}.files`).map((file, at) =>
+        takeString(file, `${position}.files[${at}]`),
+      ),
       reason: takeReason(own.reason, `${position}.reason`).reason,
     };
   });

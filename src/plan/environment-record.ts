@@ -36,6 +36,8 @@ export interface EnvironmentRecord {
   readonly passedThrough: readonly string[];
   readonly grants: readonly EnvironmentGrant[];
   readonly caches: readonly CacheGrant[];
+  /** Absolute paths of files with credentials that were made for the run. */
+  readonly files: readonly string[];
   /** Names that were allowed, and are not set in this process. */
   readonly absent: readonly string[];
 }
@@ -60,6 +62,7 @@ export function recordAll(names: readonly string[], origin: GrantOrigin): Enviro
     passedThrough: [],
     grants: names.map((name) => describeGrant(name, origin)),
     caches: [],
+    files: [],
     absent: [],
   });
 }

@@ -46,3 +46,14 @@ describe('docs/audit.md', () => {
     },
   );
 });
+
+describe('docs/environment.md', () => {
+  it.each(['env', 'gaps'])('has the options of `sallyport %s`', (command) => {
+    const flags = readFlags(command).filter((flag) => flag !== '--help');
+    expect(flags.length).toBeGreaterThan(0);
+    const documented = firstNames(rowsOf('docs/environment.md', command)).filter((name) =>
+      name.startsWith('--'),
+    );
+    expect(documented.sort()).toEqual(flags.sort());
+  });
+});

@@ -251,11 +251,13 @@ describe('credentials', () => {
   const credentials = {
     environment: { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://127.0.0.1:1' },
     remove: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+    files: ['/work/place/.home/.sallyport/aws-config'],
     reason: 'development account',
   };
 
   it('are grants of their own, with their reason', () => {
     const { record } = createEnvironment({ ...forRun, credentials });
+    expect(record.files).toEqual(credentials.files);
     expect(record.grants).toMatchObject([
       {
         name: 'AWS_CONTAINER_CREDENTIALS_FULL_URI',

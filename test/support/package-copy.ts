@@ -9,6 +9,7 @@ const PARTS = [
   'dist',
   'build/Release/sallyport.node',
   'build/Release/sallyport-launcher',
+  'build/Release/sallyport-probe',
   'prebuilds',
   'node_modules/node-gyp-build',
   'node_modules/commander',

@@ -1,0 +1,66 @@
+// `sallyport gaps`: what a run could reach here although nothing was handed over.
+import { reportGaps, shieldParent, type Gap, type GapReport, type PlanOptions } from '../index.js';
+import { FOUND } from './audit.js';
+import type { EnvironmentFlags } from './environment-flags.js';
+import { buildEnvironment } from './environment-options.js';
+import { print } from './output.js';
+import { clean, formatTable, paint, type Row } from './table.js';
+
+export interface GapsFlags extends EnvironmentFlags {
+  user?: string;
+  probeMetadata?: boolean;
+  /** False with --no-shield. */
+  shield?: boolean;
+  json?: boolean;
+}
+
+export async function gaps(flags: GapsFlags): Promise<number> {
+  const options: PlanOptions = {
+    env: buildEnvironment(flags),
+    ...(flags.user === undefined ? {} : { user: parseUser(flags.user) }),
+  };
+  // As a run would find its parent.
+  if (flags.shield !== false) shieldParent();
+  const report = await reportGaps({ options, probeMetadata: flags.probeMetadata === true });
+  print(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report));
+  if (report.gaps.some(({ state }) => state === 'open')) return FOUND.something;
+  return report.gaps.some(({ state }) => state === 'unknown') ? FOUND.unknown : FOUND.nothing;
+}
+
+function parseUser(text: string): string | number {
+  return /^\d{1,10}$/.test(text) ? Number(text) : text;
+}
+
+const HEADING = ['GAP', 'WHAT', 'STATE'] as const;
+
+function formatReport({ uid, gid, gaps, notTested }: GapReport): string {
+  const count = gaps.filter(({ state }) => state === 'open').length;
+  return [
+    `${paint(`A run as uid ${uid}, gid ${gid}`, 'bold')}: ${count} of ${gaps.length} are open\n`,
+    formatTable(HEADING, gaps.map(describeGap)),
+    '\nNot tested:\n',
+    ...notTested.map((text) => `  ${clean(text)}\n`),
+  ].join('');
+}
+
+function describeGap(gap: Gap): Row {
+  const { kind, subject, state } = gap;
+  const colour = ({ open: 'red', closed: 'green', unknown: 'yellow' } as const)[
+    state as 'open' | 'closed' | 'unknown'
+  ];
+  return { cells: [kind, subject, phrase(gap)], colour };
+}
+
+function phrase({ state, mechanism, reason, errno }: Gap): string {
+  const refused = errno === null ? '' : ` (${errno})`;
+  switch (state) {
+    case 'open':
+      return `open because ${reason}`;
+    case 'closed':
+      return `closed by ${mechanism ?? 'system'}: ${reason}${refused}`;
+    case 'unknown':
+      return `unknown: ${reason}${refused}`;
+    case 'not-probed':
+      return 'not looked at: write --probe-metadata';
+  }
+}
