@@ -21,6 +21,7 @@ export {
   parseCredential,
   type CommandSource,
   type FileSource,
+  type SourceOptions,
 } from './credentials/programs.js';
 export type {
   AwsProcessDelivery,

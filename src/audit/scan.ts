@@ -20,6 +20,14 @@ export function scan({ pids }: ScanWish = {}): Scanned {
   return unpackScan(native().scanProcesses(Int32Array.from(pids ?? []), what, NOTHING, 0));
 }
 
+/** As `scanListeners`, without anybody's descriptors. */
+export function scanSockets(port: number): Scanned {
+  const what = SCAN_EVERY | SCAN_FACTS_ONLY | SCAN_SOCKETS | SCAN_LISTENERS;
+  const scanned = unpackScan(native().scanProcesses(new Int32Array(), what, NOTHING, port));
+  const sockets = scanned.sockets.filter(({ facts }) => port === 0 || localPort(facts) === port);
+  return { ...scanned, sockets };
+}
+
 /**
  * Listeners of every network namespace, whoever has them, and all sockets with this local port; and
  * every process, with its descriptors of these sockets only. From the kernel's tables to the processes:
@@ -28,9 +36,8 @@ export function scan({ pids }: ScanWish = {}): Scanned {
  * @param port only listeners on it; 0: all of them
  */
 export function scanListeners(port: number): Scanned {
-  const what = SCAN_EVERY | SCAN_FACTS_ONLY | SCAN_SOCKETS | SCAN_LISTENERS;
-  const scanned = unpackScan(native().scanProcesses(new Int32Array(), what, NOTHING, port));
-  const sockets = scanned.sockets.filter(({ facts }) => port === 0 || localPort(facts) === port);
+  const scanned = scanSockets(port);
+  const { sockets } = scanned;
   const byInode = new Map(sockets.map((socket) => [socket.inode, socket]));
   byInode.delete('0'); // TIME-WAIT: of no process
   const holders = new Map(scanFor(byInode.keys()).map((process) => [process.pid, process]));
@@ -56,11 +63,16 @@ export function scanFacts({ pids }: ScanWish = {}): ScannedProcess[] {
     .processes;
 }
 
-/** Who has pipes or sockets with these inodes: every process, each with these only. */
-export function scanFor(inodes: Iterable<string>): ScannedProcess[] {
+/**
+ * Who has pipes or sockets with these inodes: each process with these only.
+ *
+ * @param pids every process, where it is left out
+ */
+export function scanFor(inodes: Iterable<string>, pids?: readonly number[]): ScannedProcess[] {
   const only = Float64Array.from(inodes, Number);
   if (only.length === 0) return [];
-  return unpackScan(native().scanProcesses(new Int32Array(), SCAN_EVERY, only, 0)).processes;
+  const what = pids === undefined ? SCAN_EVERY : 0;
+  return unpackScan(native().scanProcesses(Int32Array.from(pids ?? []), what, only, 0)).processes;
 }
 
 /** Undefined where all of it was read. */

@@ -201,6 +201,8 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
           this.#tell('fetch', fetch);
         },
       });
+      // It helps nobody outside of the run, and it is no output all the same.
+      this.#secrets.add(this.#endpoint.token, null);
     }
     granted.forEach(({ deliveries }, index) => {
       const fresh = this.#credentials[index] as Freshness;
@@ -283,7 +285,7 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
   #describe(error: unknown): string {
     if (!(error instanceof Error)) return 'it threw something that is no Error';
     const { name, message } = error;
-    const [line = ''] = this.redact(message).split('\n');
+    const [line = ''] = this.redact(message).split(/\p{Cc}/u);
     const text = ['Error', 'MintError'].includes(name) ? line : `${name}: ${line}`;
     return text.slice(0, LONGEST_MESSAGE);
   }

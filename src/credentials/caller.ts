@@ -1,5 +1,5 @@
 // Who is at the other end of a connection to our endpoint, and whether that is a process of the run.
-import { scanFacts, scanListeners } from '../audit/scan.js';
+import { scanFacts, scanFor, scanSockets } from '../audit/scan.js';
 import { findTree } from '../audit/tree.js';
 import type { ScannedProcess } from '../audit/unpack.js';
 
@@ -39,45 +39,50 @@ export function findRoot(pid: number): Root | undefined {
 }
 
 /**
- * Every process that has the caller's end must be of the run: one outside could read the answer too.
- * One whose descriptors we may not read is not seen.
+ * The process that has the caller's end of the connection, by the socket's inode. First among those of
+ * the run, which are few; only a stranger is looked for everywhere. A process whose descriptors we may
+ * not read is not seen, and so refused.
  *
  * @param port the caller's, on 127.0.0.1
  * @param endpoint ours
  */
 export function verifyCaller(port: number, endpoint: number, root: Root | undefined): Verification {
-  const { processes, sockets } = scanListeners(port);
-  const ends = new Set(
-    sockets
-      .filter(({ facts }) => isLoopback(facts.local, port) && isLoopback(facts.remote, endpoint))
-      .map(({ inode }) => inode),
+  const { processes, sockets } = scanSockets(port);
+  const ends = sockets.filter(
+    ({ facts }) => isLoopback(facts.local, port) && isLoopback(facts.remote, endpoint),
   );
-  const callers = processes.filter(({ descriptors }) =>
-    descriptors.some(({ inode, kind }) => kind === 'socket' && ends.has(inode)),
-  );
-  const first = callers[0];
-  if (first === undefined) {
-    return {
-      admitted: false,
-      caller: null,
-      why: 'no process that we may read has this connection',
-    };
-  }
+  const inodes = new Set(ends.map(({ inode }) => inode));
   const members = findMembers(root, processes);
-  const stranger = callers.find(({ pid }) => !members.has(pid));
-  if (stranger === undefined) return { admitted: true, caller: describe(first, processes) };
-  const why = root === undefined ? 'no run has been admitted yet' : 'it is no process of the run';
-  return { admitted: false, caller: describe(stranger, processes), why };
+  const member = findHolder(inodes, members);
+  if (member !== undefined) return { admitted: true, caller: describe(member, processes) };
+  const stranger = findHolder(inodes);
+  const why =
+    stranger === undefined
+      ? 'no process that we may read has this connection'
+      : root === undefined
+        ? 'no run has been admitted yet'
+        : 'it is no process of the run';
+  const caller = stranger === undefined ? null : describe(stranger, processes);
+  return { admitted: false, caller, why };
+}
+
+function findHolder(
+  inodes: ReadonlySet<string>,
+  pids?: readonly number[],
+): ScannedProcess | undefined {
+  if (pids?.length === 0) return undefined;
+  return scanFor(inodes, pids).find(({ descriptors }) =>
+    descriptors.some(({ inode, kind }) => kind === 'socket' && inodes.has(inode)),
+  );
 }
 
 function findMembers(
   root: Root | undefined,
   processes: readonly ScannedProcess[],
-): ReadonlySet<number> {
-  if (root === undefined) return new Set();
+): readonly number[] {
+  if (root === undefined) return [];
   const top = processes.find(({ pid }) => pid === root.pid);
-  if (top?.startTime !== root.startTime) return new Set();
-  return new Set(findTree(root.pid, processes));
+  return top?.startTime === root.startTime ? findTree(root.pid, processes) : [];
 }
 
 /** A socket of IPv6 may speak IPv4 (Java's do). */

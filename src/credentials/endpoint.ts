@@ -70,6 +70,8 @@ export class Endpoint {
     const server = createServer({
       headersTimeout: REQUEST_TIME,
       requestTimeout: REQUEST_TIME,
+      // How often it is looked for those that are late; Node's own 30 s are long for a caller that waits.
+      connectionsCheckingInterval: REQUEST_TIME,
       maxHeaderSize: HEADER_BYTES,
     });
     server.maxConnections = CONNECTIONS;

@@ -63,7 +63,8 @@ export class Issued {
   #keep(minted: Minted): void {
     const { plain = [] } = this.source;
     for (const [name, value] of Object.entries(minted.values)) {
-      if (!plain.includes(name) && !this.#secrets.add(value)) this.#unmasked.add(name);
+      if (plain.includes(name) || this.#secrets.add(value, minted.expiresAt)) continue;
+      this.#unmasked.add(name);
     }
     this.#live = [...this.#live.filter(isLive), minted];
   }

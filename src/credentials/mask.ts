@@ -7,16 +7,29 @@ export const MASKED = '***';
 /** A shorter value would be found everywhere, and masking it would tell what it is. */
 export const SHORTEST_MASKED = 6;
 
+/** So long after its expiry a secret is still masked, in milliseconds: it may be on its way. */
+const AFTERLIFE = 3_600_000;
+
 export class Secrets {
-  readonly #forms = new Set<string>();
+  /** Form → until when it is looked for, milliseconds after 1970. */
+  readonly #forms = new Map<string, number>();
   #needles: Buffer[] = [];
 
-  /** @returns false where it is too short to be masked */
-  add(value: string): boolean {
+  /**
+   * Those that have expired long ago are forgotten: a run of many days would look for ever more.
+   *
+   * @returns false where it is too short to be masked
+   */
+  add(value: string, expiresAt: Date | null): boolean {
     if (value.length < SHORTEST_MASKED) return value === '';
-    for (const form of formsOf(value)) this.#forms.add(form);
+    const now = Date.now();
+    for (const [form, until] of this.#forms) if (until < now) this.#forms.delete(form);
+    const until = expiresAt === null ? Infinity : expiresAt.getTime() + AFTERLIFE;
+    for (const form of formsOf(value)) {
+      this.#forms.set(form, Math.max(until, this.#forms.get(form) ?? 0));
+    }
     // The longest first: of two that begin at one place it covers the other.
-    this.#needles = [...this.#forms]
+    this.#needles = [...this.#forms.keys()]
       .sort((a, b) => b.length - a.length)
       .map((form) => Buffer.from(form));
     return true;
@@ -36,7 +49,9 @@ export class Secrets {
 
 /** As it is, and as it stands in a URL or in JSON. */
 function formsOf(value: string): string[] {
-  return [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
+  const json = JSON.stringify(value).slice(1, -1);
+  // Half of a character cannot stand in a URL.
+  return /\p{Surrogate}/u.test(value) ? [value, json] : [value, encodeURIComponent(value), json];
 }
 
 const NOTHING = Buffer.alloc(0);

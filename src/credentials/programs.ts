@@ -7,7 +7,8 @@ import type { RunOptions } from '../run/options.js';
 import type { Delivery } from './delivery.js';
 import { MintError, type CredentialSource, type Minted } from './source.js';
 
-interface Common {
+/** What both take. */
+export interface SourceOptions {
   readonly name: string;
   readonly reason: string;
   readonly delivery: Delivery | readonly Delivery[];
@@ -20,7 +21,7 @@ interface Common {
   readonly parse?: (text: string) => Minted;
 }
 
-export interface CommandSource extends Common {
+export interface CommandSource extends SourceOptions {
   readonly file: string;
   readonly args?: readonly string[];
   /** As for `run`: by default next to nothing, so name what it needs. */
@@ -28,7 +29,7 @@ export interface CommandSource extends Common {
   readonly cwd?: RunOptions['cwd'];
 }
 
-export interface FileSource extends Common {
+export interface FileSource extends SourceOptions {
   readonly path: string;
 }
 
@@ -72,7 +73,7 @@ export function fileSource(options: FileSource): CredentialSource {
 }
 
 function source(
-  { name, reason, delivery, plain, mintDeadline, lead, jitter }: Common,
+  { name, reason, delivery, plain, mintDeadline, lead, jitter }: SourceOptions,
   mint: CredentialSource['mint'],
 ): CredentialSource {
   return {

@@ -2,6 +2,8 @@
 import { spawn as nodeSpawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { spawn } from '../../src/index.js';
@@ -12,6 +14,7 @@ import {
   type CredentialBroker,
   type DeliveredCredentials,
 } from '../../src/credentials.js';
+import { launchTree } from '../../src/launch/tree.js';
 import { contained } from '../run/support.js';
 import { readAll, waitFor } from '../support/processes.js';
 import { needs } from '../support/tools.js';
@@ -50,6 +53,12 @@ function ask(url: string, headers: Record<string, string>, method = 'GET'): Prom
     asked.on('error', reject);
     asked.end();
   });
+}
+
+/** The first line, whoever holds the pipe by then. */
+async function readLine(stream: Readable | null): Promise<string | undefined> {
+  for await (const line of createInterface({ input: stream as Readable })) return line;
+  return undefined;
 }
 
 const urlOf = ({ environment }: DeliveredCredentials): string =>
@@ -137,6 +146,35 @@ describe('the endpoint', () => {
       const { fetches } = broker.report();
       expect(fetches.every(({ outcome }) => outcome === 'served')).toBe(true);
       expect(new Set(fetches.map(({ pid }) => pid)).size).toBe(3);
+    });
+  });
+
+  // It left its session and lost its parents.
+  const escape = ['-c', 'setsid sh -c \'"$0" -e "$1" &\' "$0" "$1"; exec sleep 60'];
+
+  it('serves whatever comes from below an init', async () => {
+    await withBroker(async (broker, delivered) => {
+      const tree = await launchTree('sh', [...escape, process.execPath, ASK], {
+        env: applyCredentials({ PATH: '/usr/bin:/bin' }, delivered),
+      });
+      broker.admit(tree.child.pid);
+      expect(await readLine(tree.child.stdout)).toBe('200 given');
+      tree.kill();
+      await tree.ended;
+      const [fetch] = broker.report().fetches;
+      expect(fetch?.parentPid).toBe(tree.initPid);
+    });
+  });
+
+  it('and without an init refuses what has nothing any more that ties it to the run', async () => {
+    await withBroker(async (broker, delivered) => {
+      const child = spawn('sh', [...escape, process.execPath, ASK], {
+        env: applyCredentials({ PATH: '/usr/bin:/bin' }, delivered),
+      });
+      broker.admit(child.pid);
+      expect(await readLine(child.stdout)).toBe('403 NotInRun');
+      child.killGroup('SIGKILL');
+      await child.exited;
     });
   });
 

@@ -19,7 +19,7 @@ function maskPieces(secrets: Secrets, pieces: readonly Buffer[]): string {
 
 function knowing(...values: string[]): Secrets {
   const secrets = new Secrets();
-  for (const value of values) secrets.add(value);
+  for (const value of values) secrets.add(value, null);
   return secrets;
 }
 
@@ -116,14 +116,23 @@ describe('a mask', () => {
     const secrets = new Secrets();
     const mask = secrets.open();
     expect(Buffer.from(mask.push(Buffer.from('made-up'))).toString()).toBe('made-up');
-    secrets.add('made-up');
+    secrets.add('made-up', null);
     expect(Buffer.from(mask.push(Buffer.from('made-up'))).toString()).toBe(MASKED);
   });
 
   it('does not mask what is too short, and says so', () => {
     const secrets = new Secrets();
-    expect(secrets.add('abc')).toBe(false);
-    expect(secrets.add('abcdef')).toBe(true);
+    expect(secrets.add('abc', null)).toBe(false);
+    expect(secrets.add('abcdef', null)).toBe(true);
     expect(secrets.redact('abc abcdef')).toBe(`abc ${MASKED}`);
+  });
+
+  it('forgets what expired more than an hour ago, and keeps what did just now', () => {
+    const secrets = new Secrets();
+    secrets.add('long-ago', new Date(0));
+    expect(secrets.redact('long-ago')).toBe(MASKED);
+    secrets.add('just-now', new Date());
+    secrets.add('another', null);
+    expect(secrets.redact('long-ago just-now another')).toBe(`long-ago ${MASKED} ${MASKED}`);
   });
 });

@@ -1,42 +1,35 @@
 // Real clients of AWS outlive many credentials, and no secret of theirs is anywhere but with them.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
   createCredentialBroker,
   runWithCredentials,
+  type AssumeRole,
   type CredentialedReport,
-  type CredentialSource,
 } from '../../src/credentials.js';
 import { contained } from '../run/support.js';
 import { makeScratch } from '../support/fixtures.js';
 import { listChildren } from '../support/processes.js';
-import { needs } from '../support/tools.js';
+import { has, needs } from '../support/tools.js';
 import { FakeAws } from './support/fake-aws.js';
 import { developmentRole, runId } from './support/scenes.js';
 
-// The same number of credentials in a tenth of the time: three minutes of 30-second credentials are
+// The same number of credentials in a sixth of the time: three minutes of 30-second credentials are
 // what SALLYPORT_LONG_CREDENTIALS=1 runs.
 const isLong = process.env['SALLYPORT_LONG_CREDENTIALS'] === '1';
-const LIFE = isLong ? 30_000 : 3_000;
-const DURATION = isLong ? 180_000 : 18_000;
-const PAUSE = isLong ? 3_000 : 400;
+const LIFE = isLong ? 30_000 : 5_000;
+const DURATION = 6 * LIFE;
+const PAUSE = LIFE / 10;
 const PATIENCE = DURATION + 60_000;
 /** At least so many credentials are needed for it. */
 const LEAST = DURATION / LIFE;
 
 const clients = path.join(import.meta.dirname, 'clients');
 
-let aws: FakeAws;
-beforeEach(async () => {
-  aws = await FakeAws.start(LIFE);
-});
-afterEach(async () => {
-  await aws.stop();
-});
-
 interface Observed {
+  readonly aws: FakeAws;
   readonly report: CredentialedReport;
   /** Everything that was in an environment or among arguments of processes of the run, or printed. */
   readonly seen: string;
@@ -45,14 +38,21 @@ interface Observed {
 
 /** Looks at the processes of the run while they work. */
 async function watch(
-  source: CredentialSource,
+  delivery: AssumeRole['delivery'],
   file: string,
-  args: readonly string[],
+  args: (endpoint: string) => readonly string[],
 ): Promise<Observed> {
+  const aws = await FakeAws.start(LIFE);
+  const source = developmentRole(aws, {
+    ...(delivery === undefined ? undefined : { delivery }),
+    // A client is slow to use what it got while others use the machine.
+    lead: LIFE / 2,
+    jitter: LIFE / 20,
+  });
   const record = path.join(makeScratch(), 'runs.jsonl');
   const broker = createCredentialBroker({ runId, sources: [source] });
   const seen: string[] = [];
-  const running = runWithCredentials(broker, file, args, {
+  const running = runWithCredentials(broker, file, args(aws.endpoint), {
     ...contained,
     deadline: PATIENCE,
     record,
@@ -69,7 +69,8 @@ async function watch(
     seen.push(...readProcess(pid), ...listChildren(pid).flatMap((child) => readProcess(child.pid)));
   }
   const report = await running;
-  return { report, seen: seen.join('\n'), record: readFileSync(record, 'utf8') };
+  await aws.stop();
+  return { aws, report, seen: seen.join('\n'), record: readFileSync(record, 'utf8') };
 }
 
 function readProcess(pid: number): string[] {
@@ -82,7 +83,7 @@ function readProcess(pid: number): string[] {
   });
 }
 
-function expectWorked({ report, seen, record }: Observed, least: number): void {
+function expectWorked({ aws, report, seen, record }: Observed, least: number): void {
   const printed = report.output.stdout.text + report.output.stderr.text;
   expect(report.outcome, printed).toMatchObject({ kind: 'exited', code: 0 });
   expect(aws.calls.length).toBeGreaterThan(least);
@@ -116,16 +117,67 @@ function expectWorked({ report, seen, record }: Observed, least: number): void {
 const forProcess = { by: 'process', for: 'aws', region: 'eu-west-1' } as const;
 
 describe('for longer than its credentials hold', () => {
+  // Side by side: each takes as long as the others.
+  const observed = new Map<string, Promise<Observed>>();
+  const seconds = (milliseconds: number): string => String(milliseconds / 1000);
+
+  beforeAll(() => {
+    observed.set(
+      'js',
+      watch(undefined, process.execPath, (endpoint) => [
+        path.join(clients, 's3.mjs'),
+        endpoint,
+        String(DURATION),
+        String(PAUSE),
+      ]),
+    );
+    if (has('boto3')) {
+      const script = path.join(clients, 's3.py');
+      observed.set(
+        'boto3',
+        watch(forProcess, '/usr/bin/python3', (endpoint) => [
+          script,
+          endpoint,
+          seconds(DURATION),
+          seconds(PAUSE),
+        ]),
+      );
+    }
+    if (has('aws cli')) {
+      // A process of its own for each call.
+      const script = `end=$(($(date +%s) + ${seconds(DURATION)}))
+        while [ "$(date +%s)" -lt "$end" ]; do
+          /usr/bin/aws --endpoint-url "$1" s3api get-object --bucket b --key k /dev/stderr || exit 1
+          sleep ${seconds(PAUSE)}
+        done`;
+      observed.set(
+        'aws',
+        watch(forProcess, 'sh', (endpoint) => ['-c', script, 'sh', endpoint]),
+      );
+    }
+    // Whoever is late to await them hears of it all the same.
+    for (const promise of observed.values()) promise.catch(() => undefined);
+  });
+
+  afterAll(async () => {
+    await Promise.allSettled(observed.values());
+  }, PATIENCE);
+
+  async function take(name: string): Promise<Observed> {
+    const promise = observed.get(name);
+    if (promise === undefined) throw new Error(`${name} was not started`);
+    return promise;
+  }
+
   it(
     'works the AWS SDK for JavaScript, by the endpoint',
     async () => {
-      const args = [path.join(clients, 's3.mjs'), aws.endpoint, String(DURATION), String(PAUSE)];
-      const observed = await watch(developmentRole(aws, lead), process.execPath, args);
-      expectWorked(observed, DURATION / PAUSE / 2);
-      const { fetches, environmentNames } = observed.report.credentials;
+      const seen = await take('js');
+      expectWorked(seen, DURATION / PAUSE / 4);
+      const { fetches, environmentNames } = seen.report.credentials;
       expect(fetches.map(({ executable }) => executable)).toContain(process.execPath);
       expect(environmentNames).not.toContain('AWS_ACCESS_KEY_ID');
-      expect(observed.report.inheritance.environmentNames).not.toContain('AWS_SESSION_TOKEN');
+      expect(seen.report.inheritance.environmentNames).not.toContain('AWS_SESSION_TOKEN');
     },
     PATIENCE,
   );
@@ -133,18 +185,9 @@ describe('for longer than its credentials hold', () => {
   needs('boto3').it(
     'works boto3, by credential_process',
     async () => {
-      const args = [
-        path.join(clients, 's3.py'),
-        aws.endpoint,
-        String(DURATION / 1000),
-        String(PAUSE / 1000),
-      ];
-      const role = developmentRole(aws, { ...lead, delivery: forProcess });
-      const observed = await watch(role, '/usr/bin/python3', args);
-      expectWorked(observed, DURATION / PAUSE / 3);
-      const parents = observed.report.credentials.fetches.map(
-        ({ parentExecutable }) => parentExecutable,
-      );
+      const seen = await take('boto3');
+      expectWorked(seen, DURATION / PAUSE / 4);
+      const parents = seen.report.credentials.fetches.map((fetch) => fetch.parentExecutable);
       expect(parents.every((parent) => /python3/.test(parent ?? ''))).toBe(true);
     },
     PATIENCE,
@@ -153,21 +196,11 @@ describe('for longer than its credentials hold', () => {
   needs('aws cli').it(
     'works the AWS CLI, by credential_process',
     async () => {
-      // Until the time is over: a child of its own for each call.
-      const script = `end=$(($(date +%s) + ${DURATION / 1000}))
-        while [ "$(date +%s)" -lt "$end" ]; do
-          /usr/bin/aws --endpoint-url "$1" s3api get-object --bucket b --key k /dev/stderr || exit 1
-        done`;
-      const role = developmentRole(aws, { ...lead, delivery: forProcess });
-      const observed = await watch(role, 'sh', ['-c', script, 'sh', aws.endpoint]);
-      expectWorked(observed, 3);
+      expectWorked(await take('aws'), 3);
     },
     PATIENCE,
   );
 });
-
-/** A client is slow to use what it got while others use the machine. */
-const lead = { lead: LIFE / 2, jitter: LIFE / 20 };
 
 describe('what a run prints', () => {
   it('is masked, whoever reads it', async () => {
@@ -184,6 +217,7 @@ describe('what a run prints', () => {
         }));
       });`;
     const lines: string[] = [];
+    const aws = await FakeAws.start(60_000);
     const broker = createCredentialBroker({ runId, sources: [developmentRole(aws)] });
     const report = await runWithCredentials(broker, process.execPath, ['-e', script], {
       ...contained,
@@ -197,5 +231,6 @@ describe('what a run prints', () => {
     expect(stderr.text).toBe('key ***');
     expect(stdout.bytesSeen).toBe(stdout.data.length);
     expect(stdout.end).toBe('eof');
+    await aws.stop();
   });
 });

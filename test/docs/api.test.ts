@@ -5,7 +5,12 @@ import { takeOptions } from '../../src/plan/options.js';
 import { findCodeSpans, firstNames, readDocument, readDocuments } from './markdown.js';
 import { readPublicApi } from './public-api.js';
 
-const api = readPublicApi();
+/** Each entry of the package, with the page that lists what it exports. */
+const entries = [
+  { page: 'docs/api.md', ...readPublicApi('src/index.ts') },
+  { page: 'docs/credentials.md', ...readPublicApi('src/credentials.ts') },
+];
+const members = new Map(entries.flatMap((entry) => [...entry.members]));
 const sections = readDocuments().flatMap(({ file, sections: own }) =>
   own.map((section) => ({ file, ...section })),
 );
@@ -13,7 +18,7 @@ const sections = readDocuments().flatMap(({ file, sections: own }) =>
 /** A heading that names exported types in brackets, as in `Fields (`A`, `B`)`, lists their members. */
 function typesOf(heading: string): string[] {
   const inBrackets = /\(([^()]*`[^()]*)\)$/.exec(heading)?.[1] ?? heading;
-  return findCodeSpans(inBrackets).filter((name) => api.members.has(name));
+  return findCodeSpans(inBrackets).filter((name) => members.has(name));
 }
 
 const described = new Map<string, { heading: string; file: string; rows: string[] }>();
@@ -23,11 +28,9 @@ for (const { file, heading, rows } of sections) {
 }
 
 describe('the documents', () => {
-  it('list what the package exports', () => {
-    const exports = readDocument('docs/api.md').sections.find(
-      ({ heading }) => heading === 'Exports',
-    );
-    expect(firstNames(exports?.rows ?? []).sort()).toEqual([...api.names].sort());
+  it.each(entries)('list in $page what its entry exports', ({ page, names }) => {
+    const exports = readDocument(page).sections.find(({ heading }) => heading === 'Exports');
+    expect(firstNames(exports?.rows ?? []).sort()).toEqual([...names].sort());
   });
 
   it('have the options that are taken at run time', () => {
@@ -38,12 +41,12 @@ describe('the documents', () => {
     expect(() => takeOptions({ none: 1 })).toThrow(`write one of ${options.join(', ')}`);
   });
 
-  it.each([...api.members.keys()])('describe %s with all its members', (name) => {
+  it.each([...members.keys()])('describe %s with all its members', (name) => {
     const section = described.get(name);
     if (section === undefined) throw new Error(`no heading in the documents names \`${name}\``);
-    const members = typesOf(section.heading).flatMap((type) => api.members.get(type) ?? []);
+    const own = typesOf(section.heading).flatMap((type) => members.get(type) ?? []);
     expect(section.rows.sort(), `${section.file}, ${section.heading}`).toEqual(
-      [...new Set(members)].sort(),
+      [...new Set(own)].sort(),
     );
   });
 });

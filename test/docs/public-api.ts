@@ -1,4 +1,4 @@
-// What src/index.ts exports, and the names that each exported type has in itself.
+// What an entry of the package exports, and the names that each exported type has in itself.
 import path from 'node:path';
 import ts from 'typescript';
 
@@ -10,8 +10,9 @@ export interface PublicApi {
   members: Map<string, string[]>;
 }
 
-export function readPublicApi(): PublicApi {
-  const index = path.join(root, 'src/index.ts');
+/** @param entry `src/index.ts` or another one */
+export function readPublicApi(entry: string): PublicApi {
+  const index = path.join(root, entry);
   const program = ts.createProgram([index], {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.Node16,

@@ -89,7 +89,7 @@ export type Tool = keyof typeof probes;
 
 const found = new Map<Tool, boolean>();
 
-function has(tool: Tool): boolean {
+export function has(tool: Tool): boolean {
   let answer = found.get(tool);
   if (answer === undefined) found.set(tool, (answer = probes[tool]()));
   return answer;
