@@ -10,7 +10,7 @@ const rooms = {
   sockets: ['objects', 'audit'],
   plan: ['objects'],
   launch: ['objects', 'plan'],
-  run: ['objects', 'plan', 'launch'],
+  run: ['objects', 'plan', 'launch', 'review'],
   audit: ['objects', 'plan'],
   review: ['objects', 'plan'],
   credentials: [],

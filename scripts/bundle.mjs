@@ -11,6 +11,7 @@ import { root } from './tools.mjs';
 const entries = {
   index: 'src/index.ts',
   vitest: 'src/vitest.ts',
+  review: 'src/review.ts',
   'cli/main': 'src/cli/main.ts',
 };
 
@@ -20,7 +21,7 @@ export async function bundle() {
     cwd: root,
     input: entries,
     platform: 'node',
-    external: [/^node:/, 'commander', 'node-gyp-build'],
+    external: [/^node:/, 'commander', 'node-gyp-build', 'zod'],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   });
   const { output } = await build.write({
@@ -32,10 +33,12 @@ export async function bundle() {
     chunkFileNames: 'shared-[hash].js',
   });
   await build.close();
-  // The door for ESM is JavaScript already.
-  copyFileSync(path.join(root, 'src/index.mts'), path.join(root, 'dist/index.mjs'));
+  // These doors for ESM are JavaScript already.
+  for (const door of ['index', 'review']) {
+    copyFileSync(path.join(root, `src/${door}.mts`), path.join(root, `dist/${door}.mjs`));
+  }
   copyVitestDoor();
-  return [...output.map(({ fileName }) => fileName), 'index.mjs', 'vitest.mjs'];
+  return [...output.map(({ fileName }) => fileName), 'index.mjs', 'review.mjs', 'vitest.mjs'];
 }
 
 /** The door for vitest also says which matchers there are, in types. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 
 import { addAuditCommands } from './audit-commands.js';
+import { addReviewCommands } from './review-commands.js';
 import { explainFailure } from './failure.js';
 import { complain, print } from './output.js';
 import type { RunFlags } from './run-options.js';
@@ -30,8 +31,9 @@ program
   )
   .usage('[options] [--] <command> [args...]')
   .argument(
-    '<command>',
-    "a program: a path, or a name that is in the PATH of the program's environment",
+    '[command]',
+    "a program: a path, or a name that is in the PATH of the program's environment; with --profile it " +
+      'may be left out',
   )
   .argument('[args...]', 'its arguments, also those that look like options')
   .option('--pass <N[=M]>', 'also pass descriptor N, as number M (repeatable)', collect)
@@ -44,6 +46,8 @@ program
   .option('--cwd <DIR>', 'start in this directory')
   .option('--session <new|group|inherit>', 'session of the program (default: see below)')
   .option('--allow-new-privileges', 'let setuid programs such as sudo work')
+  .option('--profile <FILE>', 'review it by this profile first, and compare it at its exec')
+  .option('--report <FILE>', 'with --profile: append a record of the run, one line of JSON')
   .option('--explain', 'print the launch plan and start nothing')
   .option('--json', 'with --explain: as JSON')
   .addHelpText(
@@ -66,14 +70,21 @@ Examples:
   sallyport run --env CI=1 --explain npm test`,
   )
   .passThroughOptions()
-  .action(async (file: string, args: string[], flags: RunFlags) => {
+  .action(async (file: string | undefined, args: string[], flags: RunFlags) => {
     // Only now: `--help` needs nothing of the library. By import() it would take 9 ms longer.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports
-    const { run } = require('./run.js') as typeof import('./run.js');
-    process.exitCode = await run(file, args, flags);
+    /* eslint-disable @typescript-eslint/no-require-imports */
+    if (flags.profile === undefined) {
+      const { run } = require('./run.js') as typeof import('./run.js');
+      process.exitCode = await run(file, args, flags);
+    } else {
+      const { runByProfile } = require('./run-profile.js') as typeof import('./run-profile.js');
+      process.exitCode = await runByProfile(flags.profile, file, args, flags);
+    }
+    /* eslint-enable @typescript-eslint/no-require-imports */
   });
 
 addAuditCommands(program);
+addReviewCommands(program);
 
 function collect(value: string, before: string[] = []): string[] {
   return [...before, value];

@@ -12,6 +12,8 @@ export interface RunFlags {
   allowNewPrivileges?: boolean;
   explain?: boolean;
   json?: boolean;
+  profile?: string;
+  report?: string;
 }
 
 export interface Variables {

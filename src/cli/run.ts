@@ -13,7 +13,7 @@ import {
 } from '../index.js';
 import { native } from '../native.js';
 import { EXIT, UsageError } from './failure.js';
-import { formatPlan } from './explain.js';
+import { formatLedger, ledger } from '../review.js';
 import type { Job } from './job.js';
 import { complain, print } from './output.js';
 import { prepareJob } from './prepare-job.js';
@@ -21,7 +21,15 @@ import { parsePass, parseSession, parseVariables, type RunFlags } from './run-op
 import { findTerminal } from './terminal.js';
 
 /** @returns the exit code, where this process is still there to have one */
-export async function run(file: string, args: readonly string[], flags: RunFlags): Promise<number> {
+export async function run(
+  file: string | undefined,
+  args: readonly string[],
+  flags: RunFlags,
+): Promise<number> {
+  if (file === undefined) {
+    throw new UsageError("no command given: write 'sallyport run [options] command [args…]'");
+  }
+  if (flags.report !== undefined) throw new UsageError('--report: write --profile FILE as well');
   if (file === '') throw new UsageError('run: the command is empty: write its name or path');
   if (flags.json === true && flags.explain !== true) {
     throw new UsageError('--json: nothing to print: write --explain --json');
@@ -39,9 +47,11 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
     ...(job.foreground === undefined ? {} : { foreground: job.foreground }),
   };
   if (flags.explain === true) {
-    const description = describePlan(planLaunch(file, args, options));
+    const plan = planLaunch(file, args, options);
     print(
-      flags.json === true ? `${JSON.stringify(description, null, 2)}\n` : formatPlan(description),
+      flags.json === true
+        ? `${JSON.stringify(describePlan(plan), null, 2)}\n`
+        : formatLedger(ledger(plan)),
     );
     return 0;
   }

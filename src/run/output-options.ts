@@ -59,15 +59,21 @@ const KEEP_NAMES = ['maxBytes', 'onExceed', 'keep'] as const;
 const CHANNEL_NAMES = [...KEEP_NAMES, 'to'] as const;
 const OUTPUT_NAMES = [...KEEP_NAMES, 'stdout', 'stderr', 'merge'] as const;
 
-/** @throws {SallyportTypeError} */
-export function takeOutput(value: unknown): OutputWish {
+/**
+ * @param most bytes of each channel that are kept where `value` does not say
+ * @throws {SallyportTypeError}
+ */
+export function takeOutput(value: unknown, most = DEFAULTS.maxBytes): OutputWish {
   const own = takeOwn(
     value,
     'output',
     OUTPUT_NAMES,
     new Map([['to', 'write it for one channel: output: { stdout: { to } }']]),
   );
-  const both = takeKept(own, 'output', DEFAULTS);
+  const both = takeKept(own, 'output', {
+    ...DEFAULTS,
+    maxBytes: Math.min(most, DEFAULTS.maxBytes),
+  });
   const merge = own.merge ?? false;
   if (typeof merge !== 'boolean') throw wrong('output.merge', 'true or false');
   if (merge && own.stderr !== undefined) {

@@ -5,6 +5,8 @@ import type { ExitStatus, ResourceUsage } from '../launch/events.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';
 import type { LaunchPlan } from '../plan/plan.js';
+import type { Gate } from '../review/gate.js';
+import type { Review } from '../review/review.js';
 import type { ContainmentMethod, Method, SentSignal, Survivor, TreeEnd } from './containment.js';
 import type { Ending, EndingKind } from './ending.js';
 import type { PipeHolder } from './holders.js';
@@ -13,7 +15,8 @@ import type { StallEvidence } from './stall.js';
 
 export interface Admission {
   readonly decision: 'unreviewed' | 'accept' | 'hold' | 'reject';
-  readonly gates: readonly string[];
+  /** Empty without a profile. */
+  readonly gates: readonly Gate[];
   /** '' where the launch failed before there was a plan. */
   readonly planDigest: string;
 }
@@ -125,6 +128,7 @@ export interface Findings {
   readonly startedAt: string;
   readonly durationMs: number;
   readonly plan: LaunchPlan | null;
+  readonly admission: Admitting | null;
   readonly error: SallyportError | null;
   readonly status: ExitStatus | null;
   readonly ending: Ending;
@@ -133,6 +137,17 @@ export interface Findings {
   readonly method: Method;
   readonly end: TreeEnd;
   readonly unreadableHolders: number;
+}
+
+/** By whom a run was reviewed. */
+interface Admitting {
+  readonly review: Review | null;
+}
+
+function describeAdmission({ admission }: Findings, digest: string): Admission {
+  const review = admission?.review ?? null;
+  if (review === null) return { decision: 'unreviewed', gates: [], planDigest: digest };
+  return { decision: review.decision, gates: review.gates, planDigest: review.planDigest };
 }
 
 export function assembleReport(found: Findings): RunReport {
@@ -150,7 +165,7 @@ export function assembleReport(found: Findings): RunReport {
   return {
     version: 1,
     plan: description,
-    admission: { decision: 'unreviewed', gates: [], planDigest: description?.digest ?? '' },
+    admission: describeAdmission(found, description?.digest ?? ''),
     inheritance: describeInheritance(found),
     outcome,
     output,
@@ -210,13 +225,15 @@ function isComplete({ end, deliveryError, omitted }: ChannelReport): boolean {
   return end === 'eof' && omitted === null && deliveryError === null;
 }
 
-function listNotTested({ plan, method, output, unreadableHolders }: Findings): string[] {
+function listNotTested({ plan, method, output, unreadableHolders, admission }: Findings): string[] {
   const unseen = (['stdout', 'stderr'] as const).filter((name, index) => {
     const channel = plan?.descriptors[index + 1]?.channel;
     return !output[name].observed && (channel === 'inherit' || channel === 'descriptor');
   });
   return [
-    'admission: no profile was compared with the plan',
+    ...((admission?.review ?? null) === null
+      ? ['admission: no profile was compared with the plan']
+      : (admission?.review?.notTested ?? []).map((each) => `admission: ${each}`)),
     ...listUnverified(plan),
     ...unseen.map((name) => `output: ${name} was not a pipe of the run`),
     ...(unreadableHolders === 0

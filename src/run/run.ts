@@ -3,6 +3,7 @@ import { SallyportError } from '../errors.js';
 import type { Child } from '../launch/child.js';
 import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
+import type { Admission } from './admission.js';
 import { Channel } from './channel.js';
 import type { Contained, TreeEnd } from './containment.js';
 import { Ending } from './ending.js';
@@ -83,8 +84,10 @@ async function superviseRun(
   handle: Handle,
 ): Promise<RunReport> {
   let files: OpenFiles | null = null;
+  let admission: Admission | null = null;
   try {
     const wish = takeRunOptions(given);
+    admission = wish.admission;
     const clock = startClock();
     const ending = (handle.ending = new Ending(wish));
     const begin = { wish, clock, ending };
@@ -102,6 +105,7 @@ async function superviseRun(
   } finally {
     handle.close();
     files?.close();
+    admission?.dispose();
   }
 }
 
@@ -119,7 +123,8 @@ async function start(
   ending: Ending,
 ): Promise<Contained | null> {
   if (ending.kind !== undefined) return null;
-  const options = { ...wish.plan, signal: ending.launchSignal };
+  const plan = wish.admission === null ? wish.plan : await wish.admission.prepare(wish.plan);
+  const options = { ...plan, signal: ending.launchSignal };
   try {
     return await wish.containment.contain(file, args, options, { openOutput: openPoured });
   } catch (error) {
@@ -164,6 +169,7 @@ async function accompany(
     startedAt: clock.startedAt,
     durationMs,
     plan: child.plan,
+    admission: wish.admission,
     error: null,
     status,
     ending,
@@ -265,6 +271,7 @@ async function reportUnstarted(
     startedAt: clock.startedAt,
     durationMs: clock.elapsed(),
     plan: null,
+    admission: wish.admission,
     error,
     status: null,
     ending,
@@ -284,7 +291,11 @@ async function reportChannels({ stdout, stderr }: Channels): Promise<RunReport['
 
 function isRefusal(error: unknown): error is SallyportError {
   if (!(error instanceof SallyportError)) return false;
-  return !error.code.startsWith('ERR_SALLYPORT_') || error.stage === 'verify';
+  return (
+    !error.code.startsWith('ERR_SALLYPORT_') ||
+    error.stage === 'verify' ||
+    error.code === 'ERR_SALLYPORT_NOT_ADMITTED'
+  );
 }
 
 interface Clock {
