@@ -23,7 +23,10 @@ export function parseProfile(value: unknown, where = 'profile'): Profile {
   const result = profileSchema().safeParse(value);
   if (!result.success) {
     const issues = result.error.issues as unknown as readonly Issue[];
-    throw faulty(where, issues.flatMap(describeIssue));
+    // A name that is mistyped is also one that is missing: the first says how to mend both.
+    const isUnknown = ({ code }: Issue): boolean => code === 'unrecognized_keys';
+    const ordered = [...issues.filter(isUnknown), ...issues.filter((each) => !isUnknown(each))];
+    throw faulty(where, ordered.flatMap(describeIssue));
   }
   const faults = findContradictions(result.data);
   if (faults.length > 0) throw faulty(where, faults);
@@ -77,7 +80,8 @@ function describeIssue(issue: Issue): string[] {
     );
     if (inner.length > 0) return inner;
   }
-  return [`${path === '' ? 'it' : path}: ${issue.message}`];
+  const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+  return [`${path === '' ? 'it' : path}: ${isMissing ? 'is missing' : issue.message}`];
 }
 
 function depth(issues: readonly Issue[]): number {

@@ -111,7 +111,12 @@ export function reviewEvidence({ plan, approved, evidence, now }: Case): Gate {
   } else if (approved.launch.verify === 'at-exec' && plan.verify !== 'at-exec') {
     comparison.unknown('verify', 'at-exec', plan.verify ?? 'nobody looks');
   }
-  const asked = descriptors === undefined ? 'none' : `${descriptors.kind}, ${descriptors.takenAt}`;
+  const asked =
+    descriptors === undefined
+      ? 'none'
+      : descriptors.kind === 'held'
+        ? 'copies held by the plan'
+        : `an earlier look, of ${descriptors.takenAt}`;
   return comparison.gate('descriptor-evidence', wanted, asked, {
     accept: 'the descriptors are known by copies that are the ones passed',
     hold: 'this is no inventory and no proof of what a later process is given: a number may be closed and used again',
