@@ -22,6 +22,14 @@ for (const { file, heading, rows } of sections) {
     described.set(name, { heading, file, rows: firstNames(rows) });
 }
 
+it('docs/review.md lists what sallyport/review exports', () => {
+  const { names } = readPublicApi('src/review.ts');
+  const section = readDocument('docs/review.md').sections.find(
+    ({ heading }) => heading === 'sallyport/review',
+  );
+  expect(firstNames(section?.rows ?? []).sort()).toEqual([...names].sort());
+});
+
 describe('the documents', () => {
   it('list what the package exports', () => {
     const exports = readDocument('docs/api.md').sections.find(

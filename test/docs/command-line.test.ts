@@ -46,3 +46,11 @@ describe('docs/audit.md', () => {
     },
   );
 });
+
+describe('docs/review.md', () => {
+  it.each(['review', 'report'])('has the options of `sallyport %s`', (command) => {
+    const flags = readFlags(command).filter((flag) => flag !== '--help');
+    expect(flags.length).toBeGreaterThan(2);
+    expect(firstNames(rowsOf('docs/review.md', command)).sort()).toEqual(flags.sort());
+  });
+});

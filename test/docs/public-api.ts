@@ -10,8 +10,8 @@ export interface PublicApi {
   members: Map<string, string[]>;
 }
 
-export function readPublicApi(): PublicApi {
-  const index = path.join(root, 'src/index.ts');
+export function readPublicApi(entry = 'src/index.ts'): PublicApi {
+  const index = path.join(root, entry);
   const program = ts.createProgram([index], {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.Node16,
