@@ -15,11 +15,13 @@ import * as memory from './trials/memory.mjs';
 import * as options from './trials/options.mjs';
 import * as pipes from './trials/pipes.mjs';
 import * as throughput from './trials/throughput.mjs';
+import * as verify from './trials/verify.mjs';
 import { writeDocs } from './write-docs.mjs';
 
 const TRIALS = {
   calls,
   options,
+  verify,
   heap,
   descriptors,
   throughput,
