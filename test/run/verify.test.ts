@@ -47,8 +47,8 @@ describe('inheritance', () => {
       });
       expect(report.inheritance).toMatchObject({
         verified: 'at-exec',
-        differences: [{ path: 'descriptors.90', planned: 'nothing' }],
       });
+      expect(report.inheritance.differences.map((each) => each.path)).toContain('descriptors.90');
       expect(report.complete).toBe(false);
       expect(existsSync(ran)).toBe(false);
     } finally {
