@@ -11,7 +11,7 @@ const rooms = {
   plan: ['objects'],
   launch: ['objects', 'plan'],
   environment: ['objects', 'plan', 'launch'],
-  run: ['objects', 'plan', 'launch', 'environment'],
+  run: ['objects', 'plan', 'launch', 'environment', 'review'],
   audit: ['objects', 'plan'],
   review: ['objects', 'plan'],
   credentials: ['objects', 'plan', 'launch', 'run', 'audit'],

@@ -75,6 +75,16 @@ const GOALS = [
       limit: name === 'true' ? 1.2 : 1.6,
     })),
   ),
+  ...PROGRAMS.map(([name, program]) => ({
+    what: `launch() verified at its exec, to exit seen, ${program}`,
+    section: `verify ${name}`,
+    key: 'exitedP50',
+    unit: 'µs',
+    ours: 'verified',
+    peers: ['plain'],
+    relation: AT_MOST,
+    limit: 3,
+  })),
   ...['launch', 'spawn'].flatMap((ours) => [
     {
       what: `${nameCall(ours)} blocks at 4 GiB, of an empty process`,
@@ -155,7 +165,14 @@ const GOALS = [
   })),
 ];
 
-const PEER_NAMES = { launch: 'launch()', node: 'Node', bun: 'Bun', c: 'C', lsof: 'lsof' };
+const PEER_NAMES = {
+  plain: 'launch()',
+  launch: 'launch()',
+  node: 'Node',
+  bun: 'Bun',
+  c: 'C',
+  lsof: 'lsof',
+};
 
 function nameCall(id) {
   return id === 'direct' ? 'spawn() direct' : `${id}()`;

@@ -16,11 +16,13 @@ import * as options from './trials/options.mjs';
 import * as pipes from './trials/pipes.mjs';
 import * as supervised from './trials/supervised.mjs';
 import * as throughput from './trials/throughput.mjs';
+import * as verify from './trials/verify.mjs';
 import { writeDocs } from './write-docs.mjs';
 
 const TRIALS = {
   calls,
   options,
+  verify,
   heap,
   descriptors,
   throughput,

@@ -14,13 +14,14 @@ const entries = {
   credentials: 'src/credentials.ts',
   // A program: what the tools of a run start to ask for a credential.
   'credential-helper': 'src/credential-helper.ts',
+  review: 'src/review.ts',
   register: 'src/register.ts',
   child_process: 'src/child_process.ts',
   'cli/main': 'src/cli/main.ts',
 };
 
 /** Doors for ESM that are JavaScript already. */
-const plainDoors = ['index', 'credentials', 'register', 'child_process'];
+const plainDoors = ['index', 'credentials', 'review', 'register', 'child_process'];
 
 /**
  * Node's own modules that a plain launch does not need. Requiring them takes longer than reading this
@@ -48,7 +49,7 @@ export async function bundle() {
     cwd: root,
     input: entries,
     platform: 'node',
-    external: [/^node:/, /^@secretlint\//, /^@aws-sdk\//, 'commander', 'node-gyp-build'],
+    external: [/^node:/, /^@secretlint\//, /^@aws-sdk\//, 'commander', 'node-gyp-build', 'zod'],
     plugins: [loadLate],
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   });

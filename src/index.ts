@@ -60,6 +60,8 @@ export {
   type WorkspaceOptions,
 } from './environment/workspace.js';
 export { pinExecutable } from './launch/pin.js';
+export type { Decision, Gate, GateDifference, GateName } from './review/gate.js';
+export type { Profile } from './review/profile.js';
 export type { ExecEvidence, SeenDescriptor } from './launch/evidence.js';
 export { PinnedExecutable, type PinnedIdentity } from './plan/pinned.js';
 export { Child, type ChildEvents } from './launch/child.js';

@@ -118,6 +118,8 @@ export interface NativeBinding {
   releaseDescriptors(held: Int32Array): void;
   /** memfd_create(2): executable, and can be sealed. Close-on-exec, above 2. */
   openMemory(name: string): number | NativeFailure;
+  /** flock(2), exclusive, until the descriptor is closed. 0 or a positive errno; EWOULDBLOCK. */
+  tryLockFile(fd: number): number;
   /** Nobody can change it any more, this process included. 0 or a positive errno. */
   sealMemory(fd: number): number;
   listDescriptors(): number[] | NativeFailure;

@@ -1,8 +1,10 @@
 // Binding of the descriptor table: list, describe, hold, release, seal; and the probes of paths.
 #include "binding/descriptors.h"
 
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,13 @@ Napi::Value SealMemoryJs(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), SealMemory(info[0].As<Napi::Number>().Int32Value()));
 }
 
+// (descriptor) -> 0, or an errno value: EWOULDBLOCK while somebody else has it. Ends with the
+// descriptor.
+Napi::Value TryLockFile(const Napi::CallbackInfo& info) {
+  const int fd = info[0].As<Napi::Number>().Int32Value();
+  return Napi::Number::New(info.Env(), flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno);
+}
+
 Napi::Value List(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const Result<std::vector<int>> numbers = ListDescriptors();
@@ -109,6 +118,7 @@ void InitDescriptors(Napi::Env env, Napi::Object exports) {
   exports.Set("releaseDescriptors", Napi::Function::New<Release>(env, "releaseDescriptors"));
   exports.Set("openMemory", Napi::Function::New<OpenMemoryJs>(env, "openMemory"));
   exports.Set("sealMemory", Napi::Function::New<SealMemoryJs>(env, "sealMemory"));
+  exports.Set("tryLockFile", Napi::Function::New<TryLockFile>(env, "tryLockFile"));
   exports.Set("listDescriptors", Napi::Function::New<List>(env, "listDescriptors"));
   exports.Set("sealDescriptors", Napi::Function::New<Seal>(env, "sealDescriptors"));
   exports.Set("descriptorLimit", Napi::Function::New<Limit>(env, "descriptorLimit"));

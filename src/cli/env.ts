@@ -7,7 +7,7 @@ import {
 } from '../index.js';
 import type { EnvironmentFlags } from './environment-flags.js';
 import { buildEnvironment } from './environment-options.js';
-import { describeGrant } from './explain.js';
+import { describeGrant } from './describe-grant.js';
 import { print } from './output.js';
 import { clean, formatTable, paint, type Row } from './table.js';
 

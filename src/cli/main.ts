@@ -8,6 +8,7 @@ import { Command, CommanderError } from 'commander';
 import { addAuditCommands } from './audit-commands.js';
 import { addEnvironmentCommands } from './environment-commands.js';
 import { addEnvironmentOptions, addVariableOption } from './environment-flags.js';
+import { addReviewCommands } from './review-commands.js';
 import { explainFailure } from './failure.js';
 import { complain, print } from './output.js';
 import type { RunFlags } from './run-options.js';
@@ -32,8 +33,9 @@ addEnvironmentOptions(addVariableOption(program.command('run')))
   )
   .usage('[options] [--] <command> [args...]')
   .argument(
-    '<command>',
-    "a program: a path, or a name that is in the PATH of the program's environment",
+    '[command]',
+    "a program: a path, or a name that is in the PATH of the program's environment; with --profile it " +
+      'may be left out',
   )
   .argument('[args...]', 'its arguments, also those that look like options')
   .option('--pass <N[=M]>', 'also pass descriptor N, as number M (repeatable)', collect)
@@ -51,6 +53,7 @@ addEnvironmentOptions(addVariableOption(program.command('run')))
   .option('--quiet', 'no word of sallyport about pipes and about what was ended')
   .option('--no-shield', 'let the program read what is in /proc of sallyport')
   .option('--allow-new-privileges', 'let setuid programs such as sudo work')
+  .option('--profile <FILE>', 'review it by this profile first, and compare it at its exec')
   .option('--explain', 'print the launch plan and start nothing')
   .option('--json', 'with --explain: as JSON')
   .addHelpText(
@@ -80,15 +83,22 @@ Examples:
   sallyport run --env CI=1 --explain npm test`,
   )
   .passThroughOptions()
-  .action(async (file: string, args: string[], flags: RunFlags) => {
+  .action(async (file: string | undefined, args: string[], flags: RunFlags) => {
     // Only now: `--help` needs nothing of the library. By import() it would take 9 ms longer.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports
-    const { run } = require('./run.js') as typeof import('./run.js');
-    process.exitCode = await run(file, args, flags);
+    /* eslint-disable @typescript-eslint/no-require-imports */
+    if (flags.profile === undefined) {
+      const { run } = require('./run.js') as typeof import('./run.js');
+      process.exitCode = await run(file, args, flags);
+    } else {
+      const { runByProfile } = require('./run-profile.js') as typeof import('./run-profile.js');
+      process.exitCode = await runByProfile(flags.profile, file, args, flags);
+    }
+    /* eslint-enable @typescript-eslint/no-require-imports */
   });
 
 addAuditCommands(program);
 addEnvironmentCommands(program);
+addReviewCommands(program);
 
 function collect(value: string, before: string[] = []): string[] {
   return [...before, value];

@@ -24,6 +24,7 @@ export interface RunFlags extends EnvironmentFlags {
   shield?: boolean;
   explain?: boolean;
   json?: boolean;
+  profile?: string;
 }
 
 export interface Variables {

@@ -14,7 +14,7 @@ import {
 import { native } from '../native.js';
 import { buildEnvironment, enterWorkspace, leaveWorkspace } from './environment-options.js';
 import { EXIT, UsageError } from './failure.js';
-import { formatPlan } from './explain.js';
+import { formatLedger, ledger } from '../review.js';
 import type { Job } from './job.js';
 import { complain, print } from './output.js';
 import { prepareJob } from './prepare-job.js';
@@ -25,7 +25,14 @@ import { channelsFor, containmentFor, parseSupervision } from './supervision.js'
 import { findTerminal } from './terminal.js';
 
 /** @returns the exit code, where this process is still there to have one */
-export async function run(file: string, args: readonly string[], flags: RunFlags): Promise<number> {
+export async function run(
+  file: string | undefined,
+  args: readonly string[],
+  flags: RunFlags,
+): Promise<number> {
+  if (file === undefined) {
+    throw new UsageError("no command given: write 'sallyport run [options] command [args…]'");
+  }
   if (file === '') throw new UsageError('run: the command is empty: write its name or path');
   if (flags.json === true && flags.explain !== true) {
     throw new UsageError('--json: nothing to print: write --explain --json');
@@ -54,9 +61,11 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
     ...(job.foreground === undefined ? {} : { foreground: job.foreground }),
   };
   if (flags.explain === true) {
-    const description = describePlan(planLaunch(file, args, options));
+    const plan = planLaunch(file, args, options);
     print(
-      flags.json === true ? `${JSON.stringify(description, null, 2)}\n` : formatPlan(description),
+      flags.json === true
+        ? `${JSON.stringify(describePlan(plan), null, 2)}\n`
+        : formatLedger(ledger(plan)),
     );
     return 0;
   }
@@ -66,7 +75,15 @@ export async function run(file: string, args: readonly string[], flags: RunFlags
   const leave = (): Promise<void> => leaveWorkspace(flags, prepared);
   if (supervision === null) return await start(job, file, args, options, leave);
   const containment = containmentFor(job.session, terminal !== null);
-  const call = { job, terminal, file, args, options: { ...options, containment }, supervision, leave };
+  const call = {
+    job,
+    terminal,
+    file,
+    args,
+    options: { ...options, containment },
+    supervision,
+    leave,
+  };
   return native().exitNow(await runSupervised(call, exitCode));
 }
 

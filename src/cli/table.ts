@@ -1,6 +1,10 @@
 // Text for a terminal: aligned columns that fit it, colour where it is wanted, nothing that acts on it.
 import { isatty } from 'node:tty';
 
+import { clean } from '../clean-text.js';
+
+export { clean };
+
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 
 const CODES: Record<Colour, number> = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 };
@@ -16,18 +20,6 @@ let colours: boolean | undefined;
 export function paint(text: string, colour: Colour): string {
   colours ??= wantsColour();
   return colours ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text;
-}
-
-/** Names of programs and files are other people's text: it must not move the cursor or ring a bell. */
-export function clean(text: string): string {
-  return text.replace(
-    // eslint-disable-next-line no-control-regex -- they are what is looked for
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-    (found) => {
-      const code = found.codePointAt(0) ?? 0;
-      return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
-    },
-  );
 }
 
 /** Of the terminal; null where the output goes elsewhere, which is not cut. */

@@ -4,7 +4,14 @@ import { Readable } from 'node:stream';
 import { invalid } from '../errors.js';
 import { takeOwn, typeName } from '../own-properties.js';
 import { INSTEAD, PLAN_OPTION_NAMES, type PlanOptions, type RawOptions } from '../plan/options.js';
-import { chooseContainment, type ContainmentWish, type Method } from './containment.js';
+import type { Profile } from '../review/profile.js';
+import { Admission, takeProfile } from './admission.js';
+import {
+  chooseContainment,
+  type ContainmentMethod,
+  type ContainmentWish,
+  type Method,
+} from './containment.js';
 import { takeOutput, type OutputOptions, type OutputWish } from './output-options.js';
 
 /** What the target reads from its stdin: these bytes, this stream, or a file. */
@@ -27,6 +34,11 @@ export interface RunOptions extends PlanOptions {
   input?: RunInput;
   /** How the run is held together. Default `init`. */
   containment?: ContainmentWish;
+  /**
+   * What was approved, or the path of a JSON file that says it: the run is reviewed by it before it
+   * starts, and compared with its plan at its exec. Where the review does not accept, nothing starts.
+   */
+  profile?: Profile | string | URL;
   /** A file to which the report is appended, as one line of JSON. */
   record?: string | URL;
 }
@@ -40,6 +52,7 @@ const RUN_NAMES = [
   'output',
   'input',
   'containment',
+  'profile',
   'record',
 ] as const;
 
@@ -65,6 +78,14 @@ export interface RunWish {
   readonly input: RunInput | undefined;
   readonly containment: Method;
   readonly record: string | URL | undefined;
+  readonly admission: Admission | null;
+}
+
+/** What a profile may bound. */
+export interface RunLimits {
+  readonly deadline: number | undefined;
+  readonly stall: number | undefined;
+  readonly outputBytes: number | undefined;
 }
 
 const GRACE = 2_000;
@@ -75,7 +96,8 @@ const LONGEST = 0x7fffffff;
 /** @throws {SallyportTypeError | SallyportError} */
 export function takeRunOptions(options: unknown): RunWish {
   const own = takeOwn(options, 'options', RUN_OPTION_NAMES, INSTEAD_IN_RUN);
-  const output = takeOutput(own.output);
+  const profile = takeProfile(own.profile);
+  const output = takeOutput(own.output, profile?.limits?.outputBytes);
   const input = takeInput(own.input);
   if (own.signal !== undefined && !(own.signal instanceof AbortSignal)) {
     throw wrong('signal', 'an AbortSignal');
@@ -83,18 +105,33 @@ export function takeRunOptions(options: unknown): RunWish {
   const plan: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const name of PLAN_OPTION_NAMES) if (own[name] !== undefined) plan[name] = own[name];
   plan['stdio'] = takeStdio(own.stdio, input !== undefined, output.merge);
+  // What the call leaves open the profile says; what it says itself is reviewed.
+  const deadline = own.deadline ?? profile?.limits?.deadline;
+  const stall = own.stall ?? profile?.limits?.stall;
+  const containment = chooseContainment(own.containment ?? preferred(profile));
+  const limits = {
+    deadline: deadline === undefined ? undefined : takeTime(deadline, 'deadline', 1),
+    stall: stall === undefined ? undefined : takeTime(stall, 'stall', 1),
+    outputBytes: Math.max(output.stdout.maxBytes, output.stderr.maxBytes),
+  };
   return {
     plan,
-    deadline: own.deadline === undefined ? undefined : takeTime(own.deadline, 'deadline', 1),
-    stall: own.stall === undefined ? undefined : takeTime(own.stall, 'stall', 1),
+    deadline: limits.deadline,
+    stall: limits.stall,
+    admission: profile === undefined ? null : new Admission(profile, containment.name, limits),
     signal: own.signal,
     grace: takeTime(own.grace ?? GRACE, 'grace', 0),
     drain: takeTime(own.drain ?? DRAIN, 'drain', 0),
     output,
     input,
-    containment: chooseContainment(own.containment),
+    containment,
     record: own.record === undefined ? undefined : takePath(own.record, 'record'),
   };
+}
+
+function preferred(profile: Profile | undefined): ContainmentWish | undefined {
+  const methods = profile?.launch.containment;
+  return methods === undefined ? undefined : { prefer: methods as ContainmentMethod[] };
 }
 
 function takeTime(value: unknown, option: string, lowest: number): number {

@@ -74,8 +74,11 @@ const KEEP_NAMES = ['maxBytes', 'onExceed', 'keep'] as const;
 const CHANNEL_NAMES = [...KEEP_NAMES, 'to'] as const;
 const OUTPUT_NAMES = [...KEEP_NAMES, 'stdout', 'stderr', 'merge', 'mask'] as const;
 
-/** @throws {SallyportTypeError} */
-export function takeOutput(value: unknown): OutputWish {
+/**
+ * @param most bytes of each channel that are kept where `value` does not say
+ * @throws {SallyportTypeError}
+ */
+export function takeOutput(value: unknown, most = DEFAULTS.maxBytes): OutputWish {
   const own = takeOwn(
     value,
     'output',
@@ -86,7 +89,8 @@ export function takeOutput(value: unknown): OutputWish {
     throw wrong('output.mask', `a function, not ${typeName(own.mask)}`);
   }
   const mask = own.mask as OutputOptions['mask'];
-  const both = takeKept(own, 'output', { ...DEFAULTS, mask });
+  const maxBytes = Math.min(most, DEFAULTS.maxBytes);
+  const both = takeKept(own, 'output', { ...DEFAULTS, maxBytes, mask });
   const merge = own.merge ?? false;
   if (typeof merge !== 'boolean') throw wrong('output.merge', 'true or false');
   if (merge && own.stderr !== undefined) {

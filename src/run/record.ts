@@ -1,7 +1,10 @@
 // Appends a report to a file, as one line of JSON.
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { constants as osConstants } from 'node:os';
 
 import { systemError, type SallyportError } from '../errors.js';
+import { native } from '../native.js';
+import { nextLink, type Link } from './chain.js';
 import type { RunReport } from './report.js';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
@@ -23,13 +26,14 @@ export function openInputFile(path: string | URL, program: unknown): number {
 }
 
 /**
- * One write at the end of the file: lines of runs that end at the same time do not mix. Closes it.
+ * One write at the end of the file: lines of runs that end at the same time do not mix. In a file each
+ * record carries the digest of the one before. Closes it.
  *
  * @throws {SallyportError} where the line was not written whole
  */
 export function appendRecord(fd: number, report: RunReport, path: string | URL): void {
   try {
-    const line = Buffer.from(`${JSON.stringify(report)}\n`);
+    const line = Buffer.from(`${JSON.stringify({ ...report, chain: linkTo(fd) })}\n`);
     const written = writeSync(fd, line);
     if (written < line.length) throw Object.assign(new Error(), { errno: -28, code: 'ENOSPC' });
   } catch (error) {
@@ -37,6 +41,26 @@ export function appendRecord(fd: number, report: RunReport, path: string | URL):
   } finally {
     closeSync(fd);
   }
+}
+
+/** How long others may take to append to the same file, in milliseconds. */
+const LOCK_PATIENCE = 1_000;
+
+function linkTo(fd: number): Link {
+  const stats = fstatSync(fd);
+  if (!stats.isFile()) return { previous: null, index: 0 };
+  const until = performance.now() + LOCK_PATIENCE;
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (;;) {
+    const errno = native().tryLockFile(fd);
+    if (errno === 0) break;
+    if (errno !== osConstants.errno.EWOULDBLOCK || performance.now() > until) {
+      throw Object.assign(new Error(), { errno: -errno });
+    }
+    Atomics.wait(sleeper, 0, 0, 1);
+  }
+  // By the descriptor: the name may be that of another file by now.
+  return nextLink(`/proc/self/fd/${fd}`, fstatSync(fd).size);
 }
 
 function open(path: string | URL, flags: number, mode: number, program: unknown): number {

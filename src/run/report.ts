@@ -5,6 +5,8 @@ import type { ExitStatus, ResourceUsage } from '../launch/events.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';
 import type { LaunchPlan } from '../plan/plan.js';
+import type { Gate } from '../review/gate.js';
+import type { Review } from '../review/review.js';
 import type { ContainmentMethod, Method, SentSignal, Survivor, TreeEnd } from './containment.js';
 import type { Ending, EndingKind } from './ending.js';
 import type { PipeHolder } from './holders.js';
@@ -14,7 +16,8 @@ import type { CgroupPeak } from './run-cgroup.js';
 
 export interface Admission {
   readonly decision: 'unreviewed' | 'accept' | 'hold' | 'reject';
-  readonly gates: readonly string[];
+  /** Empty without a profile. */
+  readonly gates: readonly Gate[];
   /** '' where the launch failed before there was a plan. */
   readonly planDigest: string;
 }
@@ -134,6 +137,7 @@ export interface Findings {
   readonly plan: LaunchPlan | null;
   /** Of the plan, where that has been done. */
   readonly description?: PlanDescription;
+  readonly admission: Admitting | null;
   readonly error: SallyportError | null;
   readonly status: ExitStatus | null;
   readonly ending: Pick<Ending, 'kind' | 'stall'>;
@@ -142,6 +146,17 @@ export interface Findings {
   readonly method: Method;
   readonly end: TreeEnd;
   readonly unreadableHolders: number;
+}
+
+/** By whom a run was reviewed. */
+interface Admitting {
+  readonly review: Review | null;
+}
+
+function describeAdmission({ admission }: Findings, digest: string): Admission {
+  const review = admission?.review ?? null;
+  if (review === null) return { decision: 'unreviewed', gates: [], planDigest: digest };
+  return { decision: review.decision, gates: review.gates, planDigest: review.planDigest };
 }
 
 export function assembleReport(found: Findings): RunReport {
@@ -159,7 +174,7 @@ export function assembleReport(found: Findings): RunReport {
   return {
     version: 1,
     plan: description,
-    admission: { decision: 'unreviewed', gates: [], planDigest: description?.digest ?? '' },
+    admission: describeAdmission(found, description?.digest ?? ''),
     inheritance: describeInheritance(found, outcome),
     outcome,
     output,
@@ -226,13 +241,16 @@ function isComplete({ end, delivered, deliveryError }: ChannelReport): boolean {
   return deliveryError === null && (end === 'eof' || (end === 'truncated' && delivered));
 }
 
-function listNotTested({ plan, method, end, output, unreadableHolders }: Findings): string[] {
+function listNotTested(found: Findings): string[] {
+  const { plan, method, end, output, unreadableHolders, admission } = found;
   const unseen = (['stdout', 'stderr'] as const).filter((name, index) => {
     const channel = plan?.descriptors[index + 1]?.channel;
     return !output[name].observed && (channel === 'inherit' || channel === 'descriptor');
   });
   return [
-    'admission: no profile was compared with the plan',
+    ...((admission?.review ?? null) === null
+      ? ['admission: no profile was compared with the plan']
+      : (admission?.review?.notTested ?? []).map((each) => `admission: ${each}`)),
     ...listUnverified(plan),
     ...unseen.map((name) => `output: ${name} was not a pipe of the run`),
     ...(unreadableHolders === 0

@@ -20,7 +20,10 @@ import { containSync, type SyncContained } from './sync-containment.js';
 import { openSyncFiles, requireSynchronous, type SyncFiles } from './sync-files.js';
 
 /** What `run` takes, but for what only the event loop could serve. */
-export interface RunSyncOptions extends Omit<RunOptions, 'signal' | 'input' | 'output'> {
+export interface RunSyncOptions extends Omit<
+  RunOptions,
+  'signal' | 'input' | 'output' | 'profile'
+> {
   input?: Exclude<RunInput, Readable>;
   output?: Omit<OutputOptions, 'stdout' | 'stderr'> & {
     stdout?: SyncChannelOptions;
@@ -148,6 +151,7 @@ class SyncRun {
     const report = this.#assemble({
       durationMs,
       plan: contained.plan,
+      admission: null,
       error: null,
       status,
       output: reportChannels(channels),
@@ -194,6 +198,7 @@ class SyncRun {
     const report = this.#assemble({
       durationMs: this.#clock.elapsed(),
       plan: null,
+      admission: null,
       error,
       status: null,
       output: { stdout: unseenChannel(), stderr: unseenChannel() },

@@ -4,6 +4,7 @@ import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
 import { loopTimers } from '../launch/timers.js';
 import { describePlan } from '../plan/describe.js';
+import type { Admission } from './admission.js';
 import { startClock, type Clock } from './clock.js';
 import type { Contained, TreeEnd } from './containment.js';
 import { Ending } from './ending.js';
@@ -78,8 +79,10 @@ async function superviseRun(
   handle: Handle,
 ): Promise<RunReport> {
   let files: OpenFiles | null = null;
+  let admission: Admission | null = null;
   try {
     const wish = takeRunOptions(given);
+    admission = wish.admission;
     const clock = startClock();
     const ending = (handle.ending = new Ending(wish));
     const begin = { wish, clock, ending };
@@ -97,6 +100,7 @@ async function superviseRun(
   } finally {
     handle.close();
     files?.close();
+    admission?.dispose();
   }
 }
 
@@ -114,9 +118,10 @@ async function start(
   ending: Ending,
 ): Promise<Contained | null> {
   if (ending.kind !== undefined) return null;
+  const plan = wish.admission === null ? wish.plan : await wish.admission.prepare(wish.plan);
   const takeover = { openOutput: openPoured, cancellation: ending.launch };
   try {
-    return await wish.containment.contain(file, args, wish.plan, takeover);
+    return await wish.containment.contain(file, args, plan, takeover);
   } catch (error) {
     if (ending.kind !== undefined && (error as Error).name === 'AbortError') return null;
     throw error;
@@ -166,6 +171,7 @@ async function accompany(
     durationMs,
     plan: child.plan,
     description,
+    admission: wish.admission,
     error: null,
     status,
     ending,
@@ -213,6 +219,7 @@ async function reportUnstarted(
     startedAt: clock.startedAt,
     durationMs: clock.elapsed(),
     plan: null,
+    admission: wish.admission,
     error,
     status: null,
     ending,
@@ -228,5 +235,9 @@ async function reportUnstarted(
 
 export function isRefusal(error: unknown): error is SallyportError {
   if (!(error instanceof SallyportError)) return false;
-  return !error.code.startsWith('ERR_SALLYPORT_') || error.stage === 'verify';
+  return (
+    !error.code.startsWith('ERR_SALLYPORT_') ||
+    error.stage === 'verify' ||
+    error.code === 'ERR_SALLYPORT_NOT_ADMITTED'
+  );
 }

@@ -12,7 +12,10 @@ import { SyncFeeder, type SyncSource } from './sync-input.js';
 import { SyncFileSink, SyncLineSink, type SyncSink } from './sync-sink.js';
 
 /** @throws {SallyportTypeError} for what only the event loop could serve */
-export function requireSynchronous({ signal, input, output }: RunWish): void {
+export function requireSynchronous({ signal, input, output, admission }: RunWish): void {
+  if (admission !== null) {
+    throw needsLoop('profile', 'a review hashes the program beside the event loop');
+  }
   if (signal !== undefined) {
     throw needsLoop('signal', 'nothing could abort it meanwhile: write deadline');
   }

@@ -19,10 +19,10 @@ describe('--explain', () => {
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^program +\/usr\/bin\/sh$|^program +\/bin\/sh$/m);
-    expect(stdout).toMatch(/^arguments +3 of 2, 2, \d+ bytes/m);
-    expect(stdout).toContain(`directory    ${scratch}\n`);
-    expect(stdout).toMatch(/^environment +LANG PATH TOKEN$/m);
-    expect(stdout).toMatch(/^descriptors +0 .*\n +1 .*\n +2 .*$/m);
+    expect(stdout).toMatch(/^ +argv +arguments +3 of 2, 2, \d+ bytes/m);
+    expect(stdout).toMatch(new RegExp(`^ +start in it +${scratch} `, 'm'));
+    expect(stdout).toMatch(/^ +explicit +LANG PATH TOKEN +3 variables/m);
+    expect(stdout).toMatch(/^stdin\n +0 .*\nstdout and stderr\n +1 .*\n +2 .*$/m);
     expect(stdout).toMatch(/^session +new/m);
     expect(stdout).toMatch(/^privileges +no new ones/m);
     expect(stdout).toMatch(/^digest +sha256:[0-9a-f]{64}$/m);

@@ -27,6 +27,14 @@ for (const { file, heading, rows } of sections) {
     described.set(name, { heading, file, rows: firstNames(rows) });
 }
 
+it('docs/review.md lists what sallyport/review exports', () => {
+  const { names } = readPublicApi('src/review.ts');
+  const section = readDocument('docs/review.md').sections.find(
+    ({ heading }) => heading === 'sallyport/review',
+  );
+  expect(firstNames(section?.rows ?? []).sort()).toEqual([...names].sort());
+});
+
 describe('the documents', () => {
   it.each(entries)('list in $page what its entry exports', ({ page, names }) => {
     const exports = readDocument(page).sections.find(({ heading }) => heading === 'Exports');

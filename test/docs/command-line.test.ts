@@ -57,3 +57,11 @@ describe('docs/environment.md', () => {
     expect(documented.sort()).toEqual(flags.sort());
   });
 });
+
+describe('docs/review.md', () => {
+  it.each(['review', 'report'])('has the options of `sallyport %s`', (command) => {
+    const flags = readFlags(command).filter((flag) => flag !== '--help');
+    expect(flags.length).toBeGreaterThan(2);
+    expect(firstNames(rowsOf('docs/review.md', command)).sort()).toEqual(flags.sort());
+  });
+});

@@ -11,7 +11,7 @@ export interface PublicApi {
 }
 
 /** @param entry `src/index.ts` or another one */
-export function readPublicApi(entry: string): PublicApi {
+export function readPublicApi(entry = 'src/index.ts'): PublicApi {
   const index = path.join(root, entry);
   const program = ts.createProgram([index], {
     target: ts.ScriptTarget.ES2022,

@@ -38,7 +38,9 @@ describe('record', () => {
       input: 'made-up-input',
       env: { NAME: 'made-up-value', PATH: '/usr/bin:/bin' },
     });
-    expect(readRecords(record)).toEqual([JSON.parse(JSON.stringify(report))]);
+    expect(readRecords(record)).toEqual([
+      { ...JSON.parse(JSON.stringify(report)), chain: { previous: null, index: 0 } },
+    ]);
     expect(readFileSync(record, 'utf8')).not.toContain('made-up');
     expect(readRecords(record)[0]?.plan).toMatchObject({ file: 'sh' });
   });

@@ -1,0 +1,152 @@
+// `sallyport report`: a record for people, what differs between two, and whether a chain is whole.
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+
+import { clean } from '../clean-text.js';
+import type { RunReport } from '../index.js';
+import { formatLedger, ledger } from '../review.js';
+import { formatGates } from '../review/print.js';
+import { checkChain } from '../run/chain.js';
+import { UsageError } from './failure.js';
+import { print } from './output.js';
+
+export interface ReportFlags {
+  number?: string;
+  verify?: boolean;
+  json?: boolean;
+}
+
+export function report(file: string, other: string | undefined, flags: ReportFlags): number {
+  if (flags.verify === true) return verify(file, flags);
+  const record = pick(file, flags);
+  if (other === undefined) {
+    print(flags.json === true ? `${JSON.stringify(record, null, 2)}\n` : formatReport(record));
+    return 0;
+  }
+  const differences = findChanges(record, pick(other, flags));
+  if (flags.json === true) print(`${JSON.stringify(differences, null, 2)}\n`);
+  else print(differences.map(phraseChange).join('') || 'nothing differs\n');
+  return differences.length === 0 ? 0 : 1;
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? ''}`);
+  }
+}
+
+function pick(file: string, { number }: ReportFlags): RunReport {
+  const lines = read(file)
+    .split('\n')
+    .filter((line) => line !== '');
+  const index = number === undefined ? lines.length - 1 : Number(number) - 1;
+  const line = Number.isInteger(index) ? lines[index] : undefined;
+  if (line === undefined) {
+    throw new UsageError(`${file}: no such record: it has ${lines.length}, counted from 1`);
+  }
+  let record: Partial<RunReport> | null = null;
+  try {
+    record = JSON.parse(line) as Partial<RunReport> | null;
+  } catch {
+    // Below: what is no JSON is no record.
+  }
+  if (record?.version === 1 && record.outcome !== undefined && record.cleanup !== undefined) {
+    return record as RunReport;
+  }
+  throw new UsageError(`${file}: record ${index + 1} is no record of a run`);
+}
+
+function verify(file: string, flags: ReportFlags): number {
+  const checked = checkChain(read(file));
+  const { records, last, broken } = checked;
+  if (flags.json === true) print(`${JSON.stringify(checked, null, 2)}\n`);
+  else if (broken !== null) print(`${file}: broken at record ${broken.line}: ${broken.why}\n`);
+  else
+    print(
+      `${file}: ${records} records, each with the digest of the one before; last ${last ?? 'none'}\n`,
+    );
+  return broken === null ? 0 : 1;
+}
+
+export function formatReport(record: RunReport): string {
+  const { admission, inheritance, outcome, output, cleanup, notTested, plan } = record;
+  const lines = [
+    line('admission', `${admission.decision}${admission.gates.length === 0 ? ': no profile' : ''}`),
+    ...formatGates(admission.gates),
+    line('inheritance', `${inheritance.verified}: ${inheritance.statement}`),
+    ...inheritance.differences.map(({ path, planned, seen }) =>
+      line('', `${path}: planned ${planned}, seen ${seen}`),
+    ),
+    line('outcome', phraseOutcome(outcome)),
+    ...(outcome.error === undefined ? [] : [line('', outcome.error.message)]),
+    ...(['stdout', 'stderr'] as const).map((name) => line(name, phraseChannel(output[name]))),
+    line('cleanup', `${cleanup.method}: ${cleanup.guarantee}`),
+    ...cleanup.survivors.map((survivor) => line('', `left: ${JSON.stringify(survivor)}`)),
+    line('complete', String(record.complete)),
+    line('authorized', 'not assessed, here or anywhere'),
+    ...notTested.map((each) => line('not tested', each)),
+  ];
+  const crossed = plan === null ? '' : `\n${formatLedger({ ...ledger(plan), notTested: [] })}`;
+  return `${lines.join('\n')}\n${crossed}`;
+}
+
+function line(label: string, text: string): string {
+  return `${label.padEnd(12)} ${clean(text)}`;
+}
+
+function phraseOutcome({
+  kind,
+  code,
+  signal,
+  startedAt,
+  durationMs,
+}: RunReport['outcome']): string {
+  const end = code === null ? (signal ?? 'no status') : `exit status ${code}`;
+  return `${kind}, ${end}; ${startedAt}, ${durationMs} ms`;
+}
+
+function phraseChannel({
+  observed,
+  bytesSeen,
+  bytesKept,
+  end,
+  sha256,
+}: RunReport['output']['stdout']): string {
+  return observed
+    ? `${bytesSeen} bytes, ${bytesKept} kept, to ${end}; SHA-256 ${sha256}`
+    : 'no pipe of the run: not seen';
+}
+
+interface Change {
+  readonly path: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** What differs from run to run whatever was launched. */
+const ACCIDENTS =
+  /^(chain|outcome\.(startedAt|durationMs|resourceUsage|treeUsage)|inheritance\.seen|.*\.(pid|inode|source))(\.|$)/;
+
+/** By path. Of pipes the inode is an accident; of files it is in the digest of the plan. */
+export function findChanges(before: unknown, after: unknown, path = ''): Change[] {
+  if (ACCIDENTS.test(path) || isDeepStrictEqual(before, after)) return [];
+  if (!isTree(before) || !isTree(after)) return [{ path, before, after }];
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return names.flatMap((name) =>
+    findChanges(before[name], after[name], path === '' ? name : `${path}.${name}`),
+  );
+}
+
+function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function phraseChange({ path, before, after }: Change): string {
+  return `${clean(path)}: ${phrase(before)} → ${phrase(after)}\n`;
+}
+
+function phrase(value: unknown): string {
+  return value === undefined ? 'absent' : clean(JSON.stringify(value));
+}

@@ -1,0 +1,118 @@
+// `sallyport review` and `sallyport profile`: compares a launch with what was approved; starts nothing.
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { pinExecutable, planLaunch, type LaunchPlan } from '../index.js';
+import { formatReview, gatherEvidence, readProfile, review } from '../review.js';
+import { playEach } from '../review/cards.js';
+import { parseProfile } from '../review/parse.js';
+import { formatCards, formatGates } from '../review/print.js';
+import type { Profile } from '../review/profile.js';
+import { profileJsonSchema } from '../review/schema.js';
+import { UsageError } from './failure.js';
+import { complain, print } from './output.js';
+import { askByProfile, draftProfile, optionsOfDraft } from './profile-options.js';
+import type { RunFlags } from './run-options.js';
+
+export interface ReviewFlags extends RunFlags {
+  cards?: boolean;
+}
+
+/** 0 accepted, 1 held, 2 rejected. Of cards: 0, or 1 where one was not decided as it says. */
+const CODES = { accept: 0, hold: 1, reject: 2 } as const;
+
+export async function reviewLaunch(
+  file: string | undefined,
+  args: readonly string[],
+  flags: ReviewFlags,
+): Promise<number> {
+  if (flags.profile === undefined) {
+    if (flags.cards === true && file === undefined) return await playOnExample(flags);
+    throw new UsageError('review: by what? write --profile FILE');
+  }
+  const approved = readProfile(flags.profile);
+  return await judge(approved, file, args, flags);
+}
+
+async function judge(
+  approved: Profile,
+  file: string | undefined,
+  args: readonly string[],
+  flags: ReviewFlags,
+): Promise<number> {
+  const asked = askByProfile(approved, file, args, flags);
+  const { sha256, path } = approved.executable;
+  // As a run would.
+  const pinned = sha256 === undefined ? undefined : await pinExecutable(path);
+  const options =
+    pinned === undefined || asked.file !== path ? asked.options : { ...asked.options, pinned };
+  const plan = planLaunch(asked.file, asked.args, options);
+  pinned?.[Symbol.dispose]();
+  return flags.cards === true ? play(plan, approved, flags) : decide(plan, approved, flags);
+}
+
+function decide(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
+  const reviewed = review(plan, { approved, evidence: gatherEvidence(plan) });
+  print(flags.json === true ? `${JSON.stringify(reviewed, null, 2)}\n` : formatReview(reviewed));
+  return CODES[reviewed.decision];
+}
+
+function play(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
+  const played = playEach({ plan, approved, evidence: gatherEvidence(plan) });
+  if (flags.json === true) {
+    const cards = played.map(({ card, review: { decision, gates }, asExpected }) => ({
+      id: card.id,
+      condition: card.condition,
+      decision,
+      gate: card.gate,
+      asExpected,
+      gates,
+    }));
+    print(`${JSON.stringify(cards, null, 2)}\n`);
+  } else {
+    print(formatCards(played));
+    for (const { card, gate, asExpected } of played) {
+      if (asExpected) continue;
+      complain(`${card.id}: ${card.decision} by ${card.gate} was expected`);
+      for (const text of formatGates([gate])) process.stderr.write(`${text}\n`);
+    }
+  }
+  return played.every(({ asExpected }) => asExpected) ? 0 : 1;
+}
+
+/** Beside dist/, in a clone and in an installed package. */
+const EXAMPLE = join(__dirname, '../../examples/text-summary');
+
+async function playOnExample(flags: ReviewFlags): Promise<number> {
+  const approved = readProfile(join(EXAMPLE, 'profile.json'));
+  const input = openSync(join(EXAMPLE, 'notes.txt'), 'r');
+  try {
+    const { file, args, options } = askByProfile(approved, undefined, [], flags);
+    const plan = planLaunch(file, args, { ...options, stdio: [input, 'pipe', 'pipe'] });
+    return await Promise.resolve(play(plan, approved, flags));
+  } finally {
+    closeSync(input);
+  }
+}
+
+export function draft(file: string, args: readonly string[], flags: RunFlags): number {
+  const profile = parseProfile(draftProfile(planLaunch(file, args, optionsOfDraft(flags))));
+  print(`${JSON.stringify(profile, null, 2)}\n`);
+  return 0;
+}
+
+export function check(path: string): number {
+  const { name, executable, descriptors } = readProfile(path);
+  const count = descriptors === undefined ? 'not stated' : String(descriptors.length);
+  print(
+    `${path}: a profile${name === undefined ? '' : ` (${name})`} of ${executable.path}; further descriptors: ${count}\n`,
+  );
+  return 0;
+}
+
+export function printSchema(path: string | undefined): number {
+  const text = `${JSON.stringify(profileJsonSchema(), null, 2)}\n`;
+  if (path === undefined) print(text);
+  else writeFileSync(path, text);
+  return 0;
+}

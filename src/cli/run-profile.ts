@@ -1,0 +1,62 @@
+// `sallyport run --profile FILE`: reviewed, held at its exec, run, and reported.
+import { constants } from 'node:os';
+
+import { planLaunch, run, type RunReport } from '../index.js';
+import { formatLedger, ledger, readProfile } from '../review.js';
+import { formatGates } from '../review/print.js';
+import { EXIT } from './failure.js';
+import { complain, print } from './output.js';
+import { askByProfile } from './profile-options.js';
+import type { RunFlags } from './run-options.js';
+
+/** @returns the exit code of the program; 125 where nothing was started */
+export async function runByProfile(
+  path: string,
+  file: string | undefined,
+  args: readonly string[],
+  flags: RunFlags,
+): Promise<number> {
+  const profile = readProfile(path);
+  const asked = askByProfile(profile, file, args, flags);
+  if (flags.explain === true) {
+    const made = ledger(planLaunch(asked.file, asked.args, asked.options), { approved: profile });
+    print(flags.json === true ? `${JSON.stringify(made, null, 2)}\n` : formatLedger(made));
+    return 0;
+  }
+  const stdio = asked.options.stdio as string[];
+  const running = run(asked.file, asked.args, {
+    ...asked.options,
+    profile,
+    // Of a pipe of ours the program reads what we are given.
+    ...(stdio[0] === 'pipe' ? { input: process.stdin } : {}),
+    output: {
+      ...(stdio[1] === 'pipe' ? { stdout: { to: process.stdout } } : {}),
+      ...(stdio[2] === 'pipe' ? { stderr: { to: process.stderr } } : {}),
+      ...(stdio[2] === 'stdout' ? { merge: true } : {}),
+    },
+    ...(flags.report === undefined ? {} : { record: flags.report }),
+  });
+  const abort = (): void => {
+    running.abort();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, abort);
+  const report = await running;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, abort);
+  return conclude(report);
+}
+
+function conclude({ outcome, admission }: RunReport): number {
+  const { error, kind, code, signal } = outcome;
+  if (error !== undefined) {
+    complain(error.message);
+    if (admission.decision === 'hold' || admission.decision === 'reject') {
+      for (const text of formatGates(admission.gates)) process.stderr.write(`${text}\n`);
+    }
+    if (error.stage === 'lookup' && error.code === 'ENOENT') return EXIT.notFound;
+    return error.stage === 'lookup' || error.stage === 'exec' ? EXIT.notExecutable : EXIT.failed;
+  }
+  if (kind !== 'exited' && kind !== 'signaled') complain(`run: it was ended: ${kind}`);
+  if (code !== null) return code;
+  const number = constants.signals[(signal ?? '') as NodeJS.Signals];
+  return number === undefined ? EXIT.failed : EXIT.signalBase + number;
+}

@@ -1,0 +1,2 @@
+// The ES module face: the same instances as require() gives.
+export * from './review.js';

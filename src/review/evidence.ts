@@ -1,0 +1,94 @@
+// What a review rests on beside the plan: what the program is, how the descriptors are known, where.
+import { statSync } from 'node:fs';
+import { arch, platform } from 'node:process';
+
+import { planDigest } from '../plan/describe.js';
+import { isElf, readInterpreter } from '../plan/interpreter.js';
+import type { LaunchPlan } from '../plan/plan.js';
+
+/** How the descriptors of a launch are known. */
+export interface DescriptorEvidence {
+  /**
+   * `held`: the plan has copies of its own, identified then, and they are what is passed.
+   * `snapshot`: somebody looked at flags and numbers at some time.
+   */
+  readonly kind: 'held' | 'snapshot';
+  /** ISO 8601. */
+  readonly takenAt: string;
+  /** With `held`: of the plan whose copies they are. */
+  readonly planDigest?: string;
+}
+
+/** What is at the path of the program. */
+export interface ExecutableEvidence {
+  readonly kind: 'native' | 'script' | 'unknown';
+  /** Of a script. */
+  readonly interpreter: string | null;
+  readonly dev: number;
+  /** In decimal. */
+  readonly inode: string;
+}
+
+export interface LauncherEvidence {
+  readonly platform: string;
+  readonly arch: string;
+  /** `version` of the launch plan. */
+  readonly api: number;
+}
+
+/** What became of a run, from its report: what the gate `completion` needs. */
+export interface CompletionEvidence {
+  readonly complete: boolean;
+  readonly outcome: { readonly kind: string };
+  readonly output: Readonly<Record<'stdout' | 'stderr', { readonly end: string }>>;
+}
+
+export interface ReviewEvidence {
+  readonly descriptors?: DescriptorEvidence;
+  readonly executable?: ExecutableEvidence;
+  readonly launcher?: LauncherEvidence;
+  /** The report of the run, afterwards. */
+  readonly report?: CompletionEvidence;
+  /** The way in which a run is held together. */
+  readonly containment?: string;
+  /** Of a run: as it was asked for. Milliseconds and bytes. */
+  readonly limits?: {
+    readonly deadline?: number | undefined;
+    readonly stall?: number | undefined;
+    readonly outputBytes?: number | undefined;
+  };
+}
+
+/**
+ * Looks at the file of the program and at this machine. The descriptors of a plan are held from the
+ * moment it is made: `held` is true of a plan that is about to be launched, which `run({ profile })`
+ * reviews; of a plan that `planLaunch` gave, it says what will be held then.
+ */
+export function gatherEvidence(plan: LaunchPlan): ReviewEvidence {
+  return {
+    executable: lookAt(plan.executable),
+    descriptors: {
+      kind: 'held',
+      takenAt: new Date().toISOString(),
+      planDigest: planDigest(plan),
+    },
+    launcher: { platform, arch, api: plan.version },
+  };
+}
+
+function lookAt(path: string): ExecutableEvidence {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const interpreter = readInterpreter(path);
+  const kind =
+    interpreter?.kind === 'script'
+      ? 'script'
+      : interpreter !== null || isElf(path)
+        ? 'native'
+        : 'unknown';
+  return {
+    kind,
+    interpreter: interpreter?.kind === 'script' ? interpreter.path : null,
+    dev: Number(stats?.dev ?? 0),
+    inode: String(stats?.ino ?? 0),
+  };
+}

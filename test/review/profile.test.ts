@@ -1,0 +1,201 @@
+// Profiles: what is refused and how it is said, drafts that hold no secret, the published schema.
+import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { pinExecutable, planLaunch, type SallyportError } from '../../src/index.js';
+import {
+  gatherEvidence,
+  parseProfile,
+  profileFrom,
+  profileJsonSchema,
+  readProfile,
+  review,
+  strictProfile,
+  type Profile,
+} from '../../src/review.js';
+import { thrown } from '../support/errors.js';
+import { makeScratch, root } from '../support/fixtures.js';
+import { approveRich } from './support.js';
+
+const { approved: base } = approveRich();
+const good = (): Profile => structuredClone(base);
+
+/** The message with which a change of a good profile is refused. */
+function refusalOf(change: (profile: Record<string, unknown>) => void): SallyportError {
+  const profile = good();
+  change(profile as unknown as Record<string, unknown>);
+  return thrown(() => parseProfile(profile));
+}
+
+describe('parseProfile', () => {
+  it('takes a good one as it is', () => {
+    expect(parseProfile(good())).toEqual(good());
+  });
+
+  it.each<[string, (profile: Record<string, unknown>) => void, string]>([
+    [
+      'a name that nearly is one',
+      (profile) => Object.assign(profile, { chanels: {} }),
+      'chanels is unknown: did you mean channels?',
+    ],
+    [
+      'the same further in',
+      (profile) => Object.assign(profile['executable'] as object, { sha265: 'x' }),
+      'executable.sha265 is unknown: did you mean sha256?',
+    ],
+    [
+      'in a list',
+      (profile) => Object.assign((profile['descriptors'] as object[])[0]!, { reson: 'x' }),
+      'descriptors.0.reson is unknown: did you mean reason?',
+    ],
+    [
+      'in the rule of an operand',
+      (profile) =>
+        Object.assign((profile['arguments'] as Array<{ rule: object }>)[1]!.rule, { withn: '/x' }),
+      'withn is unknown: did you mean within?',
+    ],
+    [
+      'nothing near',
+      (profile) => Object.assign(profile['cwd'] as object, { colour: 'red' }),
+      'cwd.colour is unknown: write one of path, within',
+    ],
+    [
+      'a relative path',
+      (profile) => Object.assign(profile['executable'] as object, { path: 'sort' }),
+      'executable.path: must be an absolute path',
+    ],
+    [
+      'a shell as native',
+      (profile) => Object.assign(profile['executable'] as object, { path: '/bin/sh' }),
+      'is a shell',
+    ],
+    [
+      'a variable twice',
+      (profile) =>
+        Object.assign((profile['environment'] as { fixed: object }).fixed, { LANG: 'C' }),
+      'LANG stands there twice',
+    ],
+    [
+      'an object that nobody names',
+      (profile) => Object.assign(profile['channels'] as object, { stdin: { channel: 'inherit' } }),
+      'must say which object',
+    ],
+    [
+      'no reason',
+      (profile) => Object.assign((profile['descriptors'] as object[])[0]!, { reason: '' }),
+      'descriptors.0.reason: must say why',
+    ],
+    ['another format', (profile) => Object.assign(profile, { profile: 2 }), 'profile'],
+  ])('%s', (_what, change, message) => {
+    const error = refusalOf(change);
+    expect(error).toMatchObject({ code: 'ERR_SALLYPORT_INVALID_PROFILE', stage: 'review' });
+    expect(error.message).toContain(message);
+  });
+
+  it.each([[null], [[]], ['text'], [5], [new Map()]])('%s is none', (value) => {
+    expect(thrown(() => parseProfile(value)).message).toContain('must be an object');
+  });
+});
+
+describe('readProfile', () => {
+  it('says what cannot be read and what is no JSON, and quotes nothing', () => {
+    const file = path.join(makeScratch(), 'profile.json');
+    expect(thrown(() => readProfile(file)).message).toContain('ENOENT');
+    writeFileSync(file, '{ made-up-secret');
+    const { message } = thrown(() => readProfile(file));
+    expect(message).toContain('is no JSON');
+    expect(message).not.toContain('made-up');
+    writeFileSync(file, JSON.stringify(good()));
+    expect(readProfile(file)).toEqual(good());
+  });
+});
+
+describe('profileFrom', () => {
+  it('gives a profile that accepts the launch it was drafted from', () => {
+    const { plan } = approveRich();
+    const drafted = parseProfile(JSON.parse(JSON.stringify(profileFrom(plan))));
+    expect(review(plan, { approved: drafted, evidence: gatherEvidence(plan) })).toMatchObject({
+      decision: 'accept',
+    });
+  });
+
+  it('holds no secret: what looks like one is granted, or an operand', () => {
+    const secret = 'made-up-secret-0123456789';
+    const ours = { HOME: '/home/me' };
+    const plan = planLaunch('/usr/bin/sort', ['-r', secret, 'https://me:made-up-secret@host/x'], {
+      env: { API_TOKEN: 'x', LANG: 'C', HOME: '/home/me', OTHER: secret, CI: '1' },
+    });
+    const drafted = profileFrom(plan, ours);
+    expect(JSON.stringify(drafted)).not.toContain('made-up-secret');
+    expect(drafted.environment.granted.map(({ name }) => name)).toEqual(['API_TOKEN', 'OTHER']);
+    expect(drafted.environment.passed.map(({ name }) => name)).toEqual(['LANG', 'HOME']);
+    expect(drafted.environment.fixed).toEqual({ CI: '1' });
+    expect(drafted.arguments).toMatchObject(['-r', { operand: 'argument 2' }, {}]);
+  });
+});
+
+describe('strictProfile', () => {
+  const strict = (): Profile =>
+    strictProfile({ executable: '/usr/bin/sort', environment: { LANG: 'C' }, cwd: '/' });
+  const decide = (file: string, args: string[], options: object): string => {
+    const plan = planLaunch(file, args, {
+      env: { LANG: 'C' },
+      cwd: '/',
+      verify: 'at-exec',
+      ...options,
+    });
+    return review(plan, { approved: strict(), evidence: gatherEvidence(plan) }).decision;
+  };
+
+  it('accepts null, pipe and pipe, and nothing else', () => {
+    expect(decide('/usr/bin/sort', [], {})).toBe('accept');
+    expect(decide('/usr/bin/sort', [], { stdio: 'inherit' })).toBe('reject');
+    expect(decide('/usr/bin/sort', ['-r'], {})).toBe('reject');
+    expect(decide('/usr/bin/sort', [], { env: { LANG: 'C', CI: '1' } })).toBe('reject');
+    expect(decide('/usr/bin/sort', [], { pass: [openSync('/etc/hosts', 'r')] })).toBe('reject');
+    expect(decide('/usr/bin/sort', [], { noNewPrivileges: false })).toBe('reject');
+    expect(decide('/usr/bin/sort', [], { verify: 'after-exec' })).toBe('hold');
+  });
+
+  it('refuses shells and scripts', () => {
+    expect(thrown(() => strictProfile({ executable: '/bin/sh', cwd: '/' })).code).toBe(
+      'ERR_SALLYPORT_INVALID_PROFILE',
+    );
+    const script = path.join(makeScratch(), 'script');
+    writeFileSync(script, '#!/bin/sh\n', { mode: 0o755 });
+    const approved = strictProfile({ executable: script, cwd: '/' });
+    const plan = planLaunch(script, [], { env: {}, cwd: '/', verify: 'at-exec' });
+    const { gates } = review(plan, { approved, evidence: gatherEvidence(plan) });
+    expect(gates[0]).toMatchObject({ name: 'executable', decision: 'reject' });
+    expect(gates[0]?.differences[0]?.asked).toContain('/bin/sh');
+  });
+
+  it('holds where a hash was approved and nothing is pinned, rejects another hash', async () => {
+    using pinned = await pinExecutable('/usr/bin/sort');
+    const { sha256 } = pinned.identity;
+    const approved = strictProfile({
+      executable: '/usr/bin/sort',
+      sha256,
+      environment: { LANG: 'C' },
+      cwd: '/',
+    });
+    const base = { env: { LANG: 'C' }, cwd: '/', verify: 'at-exec' } as const;
+    const gate = (plan: ReturnType<typeof planLaunch>, by = approved) =>
+      review(plan, { approved: by, evidence: gatherEvidence(plan) }).gates[0]?.decision;
+    expect(gate(planLaunch('/usr/bin/sort', [], { ...base, pinned }))).toBe('accept');
+    expect(gate(planLaunch('/usr/bin/sort', [], base))).toBe('hold');
+    const other = structuredClone(approved);
+    other.executable.sha256 = '0'.repeat(64);
+    expect(gate(planLaunch('/usr/bin/sort', [], { ...base, pinned }), other)).toBe('reject');
+  });
+});
+
+it('the published schema is the one that is checked', () => {
+  const published = JSON.parse(
+    readFileSync(path.join(root, 'schema/profile.v1.json'), 'utf8'),
+  ) as object;
+  // Otherwise: node dist/cli/main.js profile schema schema/profile.v1.json
+  expect(published).toEqual(profileJsonSchema());
+  expect(JSON.stringify(published)).not.toMatch(/"additionalProperties":true/);
+});
