@@ -273,6 +273,8 @@ export interface NativeBinding {
   ): [epoll: boolean, accept: boolean, poll: boolean, unclear: boolean, errno: number];
   /** In another process, which must have started then. */
   releaseListener(pid: number, startTime: number, fd: number, inode: number): null | NativeFailure;
+  /** Whether a socket of another process has SO_REUSEADDR. */
+  reusesAddress(pid: number, startTime: number, fd: number, inode: number): boolean | NativeFailure;
   /** A listener of our own. */
   shutDownListener(fd: number): null | NativeFailure;
   /** PR_SET_DUMPABLE 0: 0 or a positive errno. */

@@ -41,7 +41,10 @@ export async function listeners(port: string | undefined, flags: ListenersFlags)
     print(format(report));
     if (explanation !== undefined) print(`${clean(explanation.text).replaceAll('\\x0a', '\n')}\n`);
   }
-  if (explanation !== undefined) return explanation.free ? FOUND.nothing : FOUND.something;
+  if (explanation !== undefined) {
+    if (explanation.free === null) return FOUND.unknown;
+    return explanation.free ? FOUND.nothing : FOUND.something;
+  }
   return judge(report);
 }
 

@@ -1,9 +1,12 @@
 // Who holds a port, why a bind fails, and freeing it from a stray copy without ending its holder.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 
 import { explainPort, listListeners, releaseListener } from '../../src/index.js';
 import { thrown } from '../support/errors.js';
 import { inNode } from '../support/node-script.js';
+import { needs } from '../support/tools.js';
 
 /** A listener whose server is gone, while a `sleep` that it started holds a copy. */
 const orphanCopy = (unprivileged: boolean) =>
@@ -289,10 +292,88 @@ describe('explainPort', () => {
       setImmediate(() => process.exit(0));
       return { waiting, connected };
     }, null);
-    expect(seen.waiting).toMatchObject({ free: true });
-    expect(seen.waiting.causes[0]).toMatchObject({ kind: 'time-wait', blocks: 'without-reuse' });
+    // Nobody has it any more who could be asked whether it had SO_REUSEADDR.
+    expect(seen.waiting).toMatchObject({ free: null });
+    expect(seen.waiting.causes[0]).toMatchObject({ kind: 'time-wait', blocks: 'unknown' });
+    expect(seen.connected.free).toBe(true);
     expect(seen.connected.causes[0]).toMatchObject({ kind: 'connection', blocks: 'without-reuse' });
     expect(seen.connected.text).toContain('node (pid');
+  });
+
+  it('is right about sockets with and without SO_REUSEADDR, as a bind shows', async () => {
+    const seen = await inNode(async ({ sallyport, require }) => {
+      const { spawn } = require('node:child_process') as typeof import('node:child_process');
+      const net = require('node:net') as typeof import('node:net');
+      const events = require('node:events') as typeof import('node:events');
+      // Bound without and with it; a connection begun from a port; what a listener without and one
+      // with it let in, which has its server's.
+      const program = `
+import os, socket, sys
+def bound(reuse):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+    s.bind(('127.0.0.1', 0))
+    return s
+kept = []
+def connect(reuse):
+    listener = bound(reuse)
+    listener.listen()
+    client = socket.create_connection(listener.getsockname())
+    kept.extend([client, listener.accept()[0]])
+    listener.close()
+    return kept[-2:]
+idle, reusable = bound(0), bound(1)
+begun, accepted = connect(0)
+let_in = connect(1)[1]
+named = [idle, reusable, begun, accepted, let_in]
+os.write(1, '\\n'.join(str(each.getsockname()[1]) for each in named).encode())
+sys.stdin.read()`;
+      const child = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+      try {
+        const [lines] = (await events.once(child.stdout, 'data')) as [Buffer];
+        const ports = String(lines).trim().split('\n').map(Number);
+        const results: Array<{ blocks: unknown; free: unknown; binds: boolean }> = [];
+        for (const port of ports) {
+          const { free, causes } = sallyport.explainPort(port);
+          const server = net.createServer();
+          const binds = await new Promise<boolean>((resolve) => {
+            server.once('error', () => resolve(false)).listen(port, () => resolve(true));
+          });
+          server.close();
+          results.push({ blocks: causes[0]?.blocks, free, binds });
+        }
+        return results;
+      } finally {
+        child.kill();
+      }
+    }, null);
+    const stops = { blocks: 'always', free: false, binds: false };
+    const lets = { blocks: 'without-reuse', free: true, binds: true };
+    expect(seen).toEqual([stops, lets, stops, stops, lets]);
+  });
+
+  needs('root').it('does not know it of those whom it may not ask', async () => {
+    const bound = spawn(
+      'python3',
+      [
+        '-c',
+        'import socket,time; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); time.sleep(60)',
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    try {
+      const [line] = (await once(bound.stdout, 'data')) as [Buffer];
+      const port = Number(String(line));
+      const explained = await inNode(({ sallyport }, port) => sallyport.explainPort(port), port, {
+        unprivileged: true,
+      });
+      expect(explained).toMatchObject({
+        free: null,
+        causes: [{ kind: 'bound', blocks: 'unknown' }],
+      });
+    } finally {
+      bound.kill();
+    }
   });
 
   it('a port that nobody has is free', async () => {
