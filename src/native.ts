@@ -265,7 +265,10 @@ export interface NativeBinding {
     only: Float64Array,
     port: number,
   ): [numbers: Float64Array, text: string];
-  /** For each pair of numbers 1 (the same open file description), 0 (another) or a negative errno. */
+  /**
+   * For each pair of numbers, kcmp(2): 0 (the same open file description), 1 or 2 (less or greater, in
+   * an order of the kernel's own) or a negative errno.
+   */
   compareFiles(left: number, right: number, pairs: Int32Array): Int32Array;
   findServingEvidence(
     pid: number,

@@ -144,8 +144,8 @@ Napi::Value Scan(const Napi::CallbackInfo& info) {
   return packed.ToJs(env);
 }
 
-// left pid, right pid, pairs of numbers Int32Array -> for each pair 1 (same open file description),
-// 0 (another) or a negative errno
+// left pid, right pid, pairs of numbers Int32Array -> for each pair 0 (same open file description),
+// 1 or 2 (less or greater, in an order of the kernel's own) or a negative errno
 Napi::Value Compare(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const int left = info[0].As<Napi::Number>().Int32Value();
@@ -154,7 +154,7 @@ Napi::Value Compare(const Napi::CallbackInfo& info) {
   Napi::Int32Array answers = Napi::Int32Array::New(env, pairs.ElementLength() / 2);
   for (size_t i = 0; i < answers.ElementLength(); ++i) {
     const int order = CompareFiles(left, pairs.Data()[2 * i], right, pairs.Data()[2 * i + 1]);
-    answers.Data()[i] = order < 0 ? -errno : order == 0 ? 1 : 0;
+    answers.Data()[i] = order < 0 ? -errno : order;
   }
   return answers;
 }

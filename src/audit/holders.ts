@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { invalid, systemError } from '../errors.js';
 import { isFailure, native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
+import { compareFiles, isAnonymous } from './identity.js';
 import { localPort, requirePort } from './port.js';
 import type { DescriptorRecord, Holding, ProcessAudit } from './record.js';
 import { scan, toAudit } from './scan.js';
@@ -27,7 +28,8 @@ export interface HolderReport {
   readonly unreadable: ReadonlyArray<{ readonly pid: number; readonly reason: string }>;
 }
 
-type Match = (record: DescriptorRecord) => boolean;
+/** Undefined: it cannot be told. */
+type Match = (record: DescriptorRecord, pid: number) => boolean | undefined;
 
 /**
  * @throws {SallyportTypeError} for anything but one of the four
@@ -42,7 +44,12 @@ export function findHolders(query: HolderQuery): HolderReport {
     if (audit.unreadable !== undefined)
       unreadable.push({ pid: audit.pid, reason: audit.unreadable });
     for (const record of audit.descriptors) {
-      if (!matches(record)) continue;
+      const match = matches(record, audit.pid);
+      if (match === undefined) {
+        const reason = `whether its descriptor ${record.fd} is the same cannot be told: kcmp(2) is refused`;
+        unreadable.push({ pid: audit.pid, reason });
+      }
+      if (match !== true) continue;
       holders.push({
         pid: audit.pid,
         fd: record.fd,
@@ -89,7 +96,7 @@ function isAtPath(path: unknown): Match {
   try {
     const { dev, ino } = statSync(path, { bigint: true });
     const same = hasInode(ino, dev);
-    return (record) => same(record) || isNamedSo(record);
+    return (record, pid) => same(record, pid) === true || isNamedSo(record, pid);
   } catch (error) {
     const { errno = 0 } = error as NodeJS.ErrnoException;
     if (path.startsWith('@')) return isNamedSo;
@@ -128,5 +135,13 @@ function isSameAs(fd: unknown): Match {
       stageSource: 'reported',
     });
   }
-  return ({ dev, inode }) => dev === object.dev && inode === object.inode;
+  const { dev, inode, kind, target } = object;
+  const hasInodeOf = (record: DescriptorRecord): boolean =>
+    record.dev === dev && record.inode === inode;
+  if (!isAnonymous(target)) return hasInodeOf;
+  return (record, pid) => {
+    if (!hasInodeOf(record) || record.kind !== kind) return false;
+    const order = compareFiles(process.pid, fd, record.thread ?? pid, record.fd);
+    return order < 0 ? undefined : order === 0;
+  };
 }

@@ -93,8 +93,12 @@ function* differences(
   for (const [key, record] of now) {
     const old = before.get(key);
     if (old === undefined) yield { type: 'appeared', record, at };
-    else if (old.dev !== record.dev || old.inode !== record.inode) {
+    else if (isAnother(old, record)) {
       yield { type: 'changed', record, before: old, at };
     }
   }
 }
+
+/** An epoll and an eventfd have the same inode, and are of two kinds. */
+const isAnother = (old: DescriptorRecord, record: DescriptorRecord): boolean =>
+  old.dev !== record.dev || old.inode !== record.inode || old.kind !== record.kind;

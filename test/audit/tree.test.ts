@@ -1,5 +1,6 @@
 // auditTree, findHolders and watchProcess.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -7,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 
 import {
   auditAll,
+  auditSelf,
   auditTree,
   findHolders,
   watchProcess,
@@ -133,6 +135,14 @@ describe('findHolders', () => {
     }
   });
 
+  it('an epoll of ours, whose inode all epolls and eventfds have', () => {
+    const epoll = auditSelf({ otherEnds: false }).descriptors.find(({ kind }) => kind === 'epoll');
+    const fd = epoll?.fd ?? -1;
+    expect(findHolders({ fd }).holders).toEqual([
+      expect.objectContaining({ pid: process.pid, fd, record: expect.objectContaining({ fd }) }),
+    ]);
+  });
+
   it('a Unix socket by its path', async () => {
     const at = path.join(makeScratch(), 'x.sock');
     const server = createServer();
@@ -192,6 +202,26 @@ describe('watchProcess', () => {
       ['vanished', 7, '/etc/passwd'],
     ]);
     expect(child.exitCode ?? (await new Promise((resolve) => child.once('exit', resolve)))).toBe(0);
+  });
+
+  it('an epoll where an eventfd was is a change, although they have one inode', async () => {
+    const program =
+      'import os,select,sys; e=os.eventfd(0); print(e,flush=True); sys.stdin.readline(); p=select.epoll(); os.dup2(p.fileno(),e); sys.stdin.read()';
+    const child = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    const fd = Number(String(line));
+    const kinds: unknown[] = [];
+    const watch = watchProcess(child.pid ?? 0, { interval: 5 });
+    const first = watch.next();
+    child.stdin.write('\n');
+    for (let { value } = await first; value; { value } = await watch.next()) {
+      if (value.record.fd !== fd) continue;
+      kinds.push(value.type, value.before?.kind, value.record.kind);
+      break;
+    }
+    await watch.return();
+    child.kill();
+    expect(kinds).toEqual(['changed', 'eventfd', 'epoll']);
   });
 
   it('ends by its signal, and is ESRCH for nobody', async () => {
