@@ -7,6 +7,7 @@ import {
   watchProcess,
   type AuditOptions,
   type ProcessAudit,
+  type SallyportError,
 } from '../index.js';
 import {
   DESCRIPTOR_HEADING,
@@ -15,7 +16,7 @@ import {
   describeTarget,
 } from './describe-record.js';
 import { UsageError } from './failure.js';
-import { print } from './output.js';
+import { complain, print } from './output.js';
 import { clean, formatTable, paint } from './table.js';
 import { renderPage } from './tree-page.js';
 
@@ -34,7 +35,7 @@ export interface AuditFlags {
 export async function audit(pid: string | undefined, flags: AuditFlags): Promise<number> {
   const number = parsePid(pid);
   requireOneWay(flags);
-  if (flags.watch === true) return await watch(number, flags);
+  if (flags.watch === true) return await watchWhileReadable(number, flags);
   const against = flags.against === undefined ? undefined : readAgainst(flags.against);
   const audits =
     flags.tree === true
@@ -100,6 +101,18 @@ export function formatAudit(audit: ProcessAudit): string {
   if (verdict === 'unknown')
     parts.push(`${paint('unknown', 'yellow')}: not all of it could be read\n`);
   return parts.join('');
+}
+
+/** One that cannot be read is no failure of ours: it could not be told what it has. */
+async function watchWhileReadable(pid: number, flags: AuditFlags): Promise<number> {
+  try {
+    return await watch(pid, flags);
+  } catch (error) {
+    const { code, stage, message } = error as Partial<SallyportError> & Error;
+    if (stage !== 'audit' || code === 'ESRCH') throw error;
+    complain(message);
+    return FOUND.unknown;
+  }
 }
 
 async function watch(pid: number, { interval, json }: AuditFlags): Promise<number> {

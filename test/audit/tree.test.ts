@@ -17,7 +17,9 @@ import {
 import { findTree } from '../../src/audit/tree.js';
 import { thrown } from '../support/errors.js';
 import { makeScratch } from '../support/fixtures.js';
+import { inNode } from '../support/node-script.js';
 import { waitFor } from '../support/processes.js';
+import { needs } from '../support/tools.js';
 
 describe('findTree', () => {
   const facts = (
@@ -223,6 +225,47 @@ describe('watchProcess', () => {
     child.kill();
     expect(kinds).toEqual(['changed', 'eventfd', 'epoll']);
   });
+
+  needs('another uid').it(
+    'throws where it can read the process no more, and never says that all has vanished',
+    async () => {
+      const seen = await inNode(
+        async ({ sallyport, require, root }) => {
+          const { spawn } = require('node:child_process') as typeof import('node:child_process');
+          const events = require('node:events') as typeof import('node:events');
+          const program = `const { shieldParent } = require(${JSON.stringify(root)});
+            process.stdin.once('data', () => shieldParent()); console.log('ready')`;
+          const child = spawn(process.execPath, ['-e', program], {
+            stdio: ['pipe', 'pipe', 'inherit'],
+          });
+          const errors: unknown[] = [];
+          const changes: string[] = [];
+          try {
+            await events.once(child.stdout, 'data');
+            const watch = sallyport.watchProcess(child.pid ?? 0, { interval: 5 });
+            const first = watch.next();
+            child.stdin.write('now');
+            for (let { value } = await first; value; { value } = await watch.next()) {
+              changes.push(value.type);
+            }
+          } catch (error) {
+            const { code, stage } = error as { code?: string; stage?: string };
+            errors.push(code, stage);
+          }
+          try {
+            await sallyport.watchProcess(child.pid ?? 0).next();
+          } catch (error) {
+            errors.push((error as { code?: string }).code);
+          }
+          child.kill();
+          return { errors, vanished: changes.filter((type) => type === 'vanished') };
+        },
+        null,
+        { unprivileged: true },
+      );
+      expect(seen).toEqual({ errors: ['EACCES', 'audit', 'EACCES'], vanished: [] });
+    },
+  );
 
   it('ends by its signal, and is ESRCH for nobody', async () => {
     const stop = new AbortController();

@@ -152,6 +152,10 @@ describe('sallyport audit', () => {
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', ...user });
     expect(stdout).toContain('unknown: not all of it could be read');
     expect(status).toBe(2);
+    const watching = [main, 'audit', String(child.pid), '--watch'];
+    const watch = spawnSync(process.execPath, watching, { encoding: 'utf8', ...user });
+    expect(watch.stderr).toMatch(/^sallyport: watch \d+ EACCES: .*\n$/);
+    expect(watch.status).toBe(2);
   });
 });
 
