@@ -127,7 +127,7 @@ export function invalid(code: CallerCode, option: string, message: string): Sall
 
 /** What the caller asked for is well formed and must not be done. */
 export function refused(code: CallerCode, message: string, details: ErrorDetails): SallyportError {
-  return new SallyportError(message, { code, ...details });
+  return new SallyportError(printable(message), { code, ...details });
 }
 
 export function unsupportedPlatform(why: string, cause?: unknown): SallyportError {
@@ -174,7 +174,7 @@ export function systemError(
 }
 
 /** Paths and names may hold control characters, which a terminal would obey: `\x1b`, `\x0d`. */
-function printable(text: string): string {
+export function printable(text: string): string {
   // eslint-disable-next-line no-control-regex -- these are what it looks for
   return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
     return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;

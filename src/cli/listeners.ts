@@ -39,7 +39,14 @@ export async function listeners(port: string | undefined, flags: ListenersFlags)
     );
   } else {
     print(format(report));
-    if (explanation !== undefined) print(`${clean(explanation.text).replaceAll('\\x0a', '\n')}\n`);
+    if (explanation !== undefined) {
+      print(
+        explanation.text
+          .split('\n')
+          .map((line) => `${clean(line)}\n`)
+          .join(''),
+      );
+    }
   }
   if (explanation !== undefined) {
     if (explanation.free === null) return FOUND.unknown;

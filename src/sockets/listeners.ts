@@ -3,6 +3,7 @@ import type { Holding } from '../audit/record.js';
 import { localPort, requirePort } from '../audit/port.js';
 import { describeRefusal, scanListeners, startedAt } from '../audit/scan.js';
 import type { Scanned, ScannedProcess, ScannedSocket } from '../audit/unpack.js';
+import { printable } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { judge, type Role } from './serving.js';
 
@@ -151,16 +152,19 @@ export function* ancestorsOf(
   }
 }
 
+/** Its name is whatever it chose, and this is for people: it must move no cursor. */
+const nameProcess = ({ command, pid }: ScannedProcess): string => `${printable(command)} (${pid})`;
+
 function tellHow(
   process: ScannedProcess,
   inheritedFrom: number | null,
   byPid: ReadonlyMap<number, ScannedProcess>,
 ): string {
   if (inheritedFrom !== null) {
-    const chain = [`${process.command} (${process.pid})`];
-    for (const { pid, command } of ancestorsOf(process, byPid)) {
-      chain.push(`${command} (${pid})`);
-      if (pid === inheritedFrom) break;
+    const chain = [nameProcess(process)];
+    for (const above of ancestorsOf(process, byPid)) {
+      chain.push(nameProcess(above));
+      if (above.pid === inheritedFrom) break;
     }
     return `the same socket is open above it: ${chain.join(' ← ')}, so it was inherited from ${inheritedFrom}`;
   }
@@ -170,7 +174,6 @@ function tellHow(
   if (adopted) {
     return `its parent has ended and ${process.parentPid} adopted it: opened by itself, or inherited from one that is gone`;
   }
-  const name =
-    parent === undefined ? String(process.parentPid) : `${parent.command} (${parent.pid})`;
+  const name = parent === undefined ? String(process.parentPid) : nameProcess(parent);
   return `no process above it has the socket: opened by itself, or inherited from ${name}, which has closed it since`;
 }
