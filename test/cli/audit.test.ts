@@ -183,6 +183,19 @@ describe('sallyport audit', () => {
   });
 });
 
+needs('root').it('a pipe whose other end an unreadable process has is not called closed', () => {
+  const child = startExact('sleep', ['60'], {
+    stdio: ['pipe', 'null', 'null'],
+    user: 65534,
+    group: 65534,
+  });
+  exact.push(child);
+  const main = path.join(copyPackage(), 'dist/cli/main.js');
+  const args = [main, 'audit', String(child.pid)];
+  const nobody = spawnSync(process.execPath, args, { encoding: 'utf8', uid: 65534, gid: 65534 });
+  expect(nobody.stdout).toMatch(/^0 +pipe .* other end not found$/m);
+});
+
 describe('sallyport leaks', () => {
   it('is 1 with what would be handed over, and 0 without', async () => {
     const leaky = startSleep(storm.openInheritable('/etc/hosts'));
