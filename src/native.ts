@@ -270,10 +270,8 @@ export interface NativeBinding {
    * an order of the kernel's own) or a negative errno.
    */
   compareFiles(left: number, right: number, pairs: Int32Array): Int32Array;
-  findServingEvidence(
-    pid: number,
-    inode: number,
-  ): [epoll: boolean, accept: boolean, poll: boolean, unclear: boolean, errno: number];
+  /** For each inode of a listener five numbers: epoll, accept, poll, unclear, errno. */
+  findServingEvidence(pid: number, inodes: Float64Array): Int32Array;
   /** In another process, which must have started then. */
   releaseListener(pid: number, startTime: number, fd: number, inode: number): null | NativeFailure;
   /** Whether a socket of another process has SO_REUSEADDR. */

@@ -78,10 +78,11 @@ export function findUnreadable({ processes }: Scanned): Array<{ pid: number; rea
 /** @param port undefined: all of them */
 export function findListeners(scanned: Scanned, port: number | undefined): Listener[] {
   const { processes, sockets, ownNetwork } = scanned;
-  const byPid = new Map(processes.map((process) => [process.pid, process]));
-  return sockets
+  const listening = sockets
     .filter(({ facts }) => facts.state === 'LISTEN')
-    .filter(({ facts }) => port === undefined || localPort(facts) === port)
+    .filter(({ facts }) => port === undefined || localPort(facts) === port);
+  const holders = findAllHolders(listening, processes);
+  return listening
     .map((socket) => ({
       inode: socket.inode,
       local: socket.facts.local,
@@ -92,41 +93,61 @@ export function findListeners(scanned: Scanned, port: number | undefined): Liste
       backlog: socket.facts.sendQueue,
       network: socket.facts.network,
       isHere: socket.facts.network === ownNetwork,
-      holders: findHoldersOf(socket, processes, byPid),
+      holders: holders.get(socket.inode) ?? [],
     }))
     .sort((a, b) => (a.port ?? 65536) - (b.port ?? 65536) || (a.local < b.local ? -1 : 1));
 }
 
-function findHoldersOf(
-  socket: ScannedSocket,
+/** By inode. Each process is looked at once, whatever the number of its listeners. */
+function findAllHolders(
+  listening: readonly ScannedSocket[],
   processes: readonly ScannedProcess[],
-  byPid: ReadonlyMap<number, ScannedProcess>,
-): ListenerHolder[] {
-  const holding = processes.filter(({ descriptors }) =>
-    descriptors.some(({ inode, kind }) => kind === 'listener' && inode === socket.inode),
-  );
-  const pids = new Set(holding.map(({ pid }) => pid));
-  return holding.flatMap((process) => {
-    const { role, evidence } = judge(process, socket);
-    const inheritedFrom = findAncestor(process, pids, byPid);
-    return process.descriptors
-      .filter(({ inode, kind }) => kind === 'listener' && inode === socket.inode)
-      .map(({ fd, closeOnExec }) => ({
+): Map<string, ListenerHolder[]> {
+  const byPid = new Map(processes.map((process) => [process.pid, process]));
+  const sockets = new Map(listening.map((socket) => [socket.inode, socket]));
+  const pids = new Map<string, Set<number>>(listening.map(({ inode }) => [inode, new Set()]));
+  for (const { pid, descriptors } of processes) {
+    for (const { inode, kind } of descriptors) {
+      if (kind === 'listener') pids.get(inode)?.add(pid);
+    }
+  }
+  const holders = new Map<string, ListenerHolder[]>(listening.map(({ inode }) => [inode, []]));
+  for (const process of processes) {
+    const held = process.descriptors.filter(
+      ({ inode, kind }) => kind === 'listener' && sockets.has(inode),
+    );
+    if (held.length === 0) continue;
+    const inodes = [...new Set(held.map(({ inode }) => inode))];
+    const inheritedFrom = new Map(
+      inodes.map((inode) => [inode, findAncestor(process, pids.get(inode) ?? new Set(), byPid)]),
+    );
+    const above = [...new Set(inheritedFrom.values())].filter((pid) => pid !== null);
+    const judgements = judge(
+      process,
+      inodes.flatMap((inode) => sockets.get(inode) ?? []),
+      above,
+    );
+    for (const { fd, inode, closeOnExec } of held) {
+      const judgement = judgements.get(inode);
+      if (judgement === undefined) continue;
+      const from = inheritedFrom.get(inode) ?? null;
+      holders.get(inode)?.push({
         pid: process.pid,
         fd,
         command: process.command,
-        role,
-        evidence,
-        howItGotThere: tellHow(process, inheritedFrom, byPid),
-        inheritedFrom,
+        ...judgement,
+        howItGotThere: tellHow(process, from, byPid),
+        inheritedFrom: from,
         commandLine: process.commandLine,
         uid: process.uid,
         parentPid: process.parentPid,
         since: startedAt(process.startTime),
         startTime: process.startTime,
         closeOnExec,
-      }));
-  });
+      });
+    }
+  }
+  return holders;
 }
 
 /** The nearest one above that has the listener too. */

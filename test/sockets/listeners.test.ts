@@ -1,11 +1,14 @@
 // Who holds a port, why a bind fails, and freeing it from a stray copy without ending its holder.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { explainPort, listListeners, releaseListener } from '../../src/index.js';
 import { thrown } from '../support/errors.js';
+import { makeScratch } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
+import { waitFor } from '../support/processes.js';
 import { needs } from '../support/tools.js';
 
 /** A listener whose server is gone, while a `sleep` that it started holds a copy. */
@@ -199,6 +202,71 @@ describe('a listener whose server lives', () => {
       }
     }, null);
     expect(role).toBe('owner');
+  });
+});
+
+/** The roles of those that have the listeners that a python program made and named. */
+async function rolesOf(program: string, args: readonly string[] = []): Promise<string[]> {
+  const server = spawn('python3', ['-c', program, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  try {
+    const [said] = (await once(server.stdout, 'data')) as [Buffer];
+    const places = String(said).split(' ');
+    return await waitFor('all that run to have come to rest', () => {
+      const { listeners } = listListeners();
+      const found = places.flatMap((place) => listeners.filter(({ local }) => local === place));
+      const holders = found.flatMap((listener) => listener.holders);
+      if (holders.some(({ role }) => role === 'unknown')) return false;
+      return holders.map(({ command, role }) => `${command} ${role}`);
+    });
+  } finally {
+    if (server.pid !== undefined) process.kill(-server.pid, 'SIGKILL');
+  }
+}
+
+describe('one process', () => {
+  it('is judged for each of its listeners', async () => {
+    const program = `
+import os, select, socket, sys
+watched, accepted, idle = [socket.create_server(('127.0.0.1', 0)) for _ in range(3)]
+epoll = select.epoll()
+epoll.register(watched)
+client = socket.create_connection(accepted.getsockname())
+kept = accepted.accept()
+named = [watched, accepted, idle]
+os.write(1, ' '.join('%s:%d' % each.getsockname() for each in named).encode())
+sys.stdin.read()`;
+    expect(await rolesOf(program)).toEqual(['python3 owner', 'python3 owner', 'python3 copy']);
+  });
+
+  it('that handles the only connection of a Unix listener is its server', async () => {
+    const program = `
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen()
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+kept = server.accept()
+os.write(1, sys.argv[1].encode())
+sys.stdin.read()`;
+    const at = path.join(makeScratch(), 'busy.sock');
+    expect(await rolesOf(program, [at])).toEqual(['python3 owner']);
+  });
+
+  it('that was handed a connection with the listener is no server by that', async () => {
+    const program = `
+import os, socket, subprocess, sys
+server = socket.create_server(('127.0.0.1', 0))
+client = socket.create_connection(server.getsockname())
+kept = server.accept()[0]
+numbers = [server.fileno(), kept.fileno()]
+subprocess.Popen(['sleep', '60'], stdout=2, pass_fds=numbers)
+os.write(1, ('%s:%d' % server.getsockname()).encode())
+sys.stdin.read()`;
+    expect(await rolesOf(program)).toEqual(['python3 owner', 'sleep copy']);
   });
 });
 
