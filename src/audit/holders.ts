@@ -1,13 +1,16 @@
 // Which processes hold an object: a port, a path, an inode, a descriptor of ours.
-import { statSync } from 'node:fs';
+import { readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 
 import { invalid, systemError } from '../errors.js';
 import { isFailure, native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import { compareFiles, isAnonymous } from './identity.js';
 import { localPort, requirePort } from './port.js';
-import type { DescriptorRecord, Holding, ProcessAudit } from './record.js';
+import type { DescriptorRecord, Holding, ProcessAudit, SocketRecord } from './record.js';
 import { scan, toAudit } from './scan.js';
+
+const AF_UNIX = 1;
 
 /** Exactly one of them. */
 export type HolderQuery =
@@ -92,7 +95,10 @@ function isAtPath(path: unknown): Match {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query.path', 'must be a path');
   }
   // A Unix socket's own inode is another than that of its name, and its name may be gone.
-  const isNamedSo: Match = ({ socket, target }) => socket?.local === path || target === path;
+  const names = namesOf(path);
+  const isNamedSo: Match = ({ socket, target }, pid) =>
+    names.has(target) ||
+    (socket !== undefined && socket.local !== '' && names.has(whereNamed(socket, pid)));
   try {
     const { dev, ino } = statSync(path, { bigint: true });
     const same = hasInode(ino, dev);
@@ -106,6 +112,28 @@ function isAtPath(path: unknown): Match {
       stagePath: path,
       stageSource: 'reported',
     });
+  }
+}
+
+/** As it was given; from the root; and without symbolic links, the last name's own excepted. */
+function namesOf(path: string): Set<string> {
+  const absolute = resolve(path);
+  const names = new Set([path, absolute]);
+  try {
+    names.add(join(realpathSync(dirname(absolute)), basename(absolute)));
+  } catch {
+    // No such directory: an abstract name, or one that is gone.
+  }
+  return names;
+}
+
+/** The kernel has a Unix socket's name as it was bound: relative to where its process was then. */
+function whereNamed({ family, local }: SocketRecord, pid: number): string {
+  if (family !== AF_UNIX || local.startsWith('/') || local.startsWith('@')) return local;
+  try {
+    return resolve(readlinkSync(`/proc/${pid}/cwd`), local);
+  } catch {
+    return local;
   }
 }
 

@@ -74,8 +74,9 @@ function conclude(pid: number, evidence: Int32Array, hasAccepted: () => boolean)
 }
 
 /** What a listener and the connections that came in by it have in common. */
-function keyOf({ family, type, local, network }: SocketRecord): string {
-  const port = localPort({ family, local });
+function keyOf(socket: SocketRecord): string {
+  const { family, type, local, network } = socket;
+  const port = localPort(socket);
   return port === null ? `${family} ${local}` : `${type} ${port} ${network ?? ''}`;
 }
 

@@ -1,7 +1,7 @@
 // auditTree, findHolders and watchProcess.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -153,6 +153,45 @@ describe('findHolders', () => {
       expect.objectContaining({ pid: process.pid, command: expect.any(String) as string }),
     ]);
     server.close();
+  });
+
+  it('a Unix socket by any way of writing its path', async () => {
+    const directory = makeScratch();
+    const link = path.join(makeScratch(), 'link');
+    symlinkSync(directory, link);
+    const program =
+      'import os,socket,sys; os.chdir(sys.argv[1]); s=socket.socket(socket.AF_UNIX); s.bind(sys.argv[2]); os.write(1,b"x"); sys.stdin.read()';
+    for (const bound of [path.join(directory, 'whole.sock'), './relative.sock']) {
+      const child = spawn('python3', ['-c', program, directory, bound], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      try {
+        await once(child.stdout, 'data');
+        const at = path.join(directory, path.basename(bound));
+        const ways = [at, path.relative('', at), `${directory}/./${path.basename(at)}`];
+        for (const way of [...ways, path.join(link, path.basename(at))]) {
+          expect(findHolders({ path: way }).holders).toEqual([
+            expect.objectContaining({ pid: child.pid }),
+          ]);
+        }
+      } finally {
+        child.kill();
+      }
+    }
+  });
+
+  needs('root').it('a raw socket has a protocol and no port', async () => {
+    const program =
+      'import os,socket,sys; s=socket.socket(socket.AF_INET,socket.SOCK_RAW,253); os.write(1,b"x"); sys.stdin.read()';
+    const child = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+    try {
+      await once(child.stdout, 'data');
+      const sockets = auditTree(child.pid ?? 0).flatMap(({ descriptors }) => descriptors);
+      expect(sockets.some(({ socket }) => socket?.local === '0.0.0.0:253')).toBe(true);
+      expect(findHolders({ port: 253 }).holders).toEqual([]);
+    } finally {
+      child.kill();
+    }
   });
 
   it.each([
