@@ -11,7 +11,7 @@ import { findListeners, findUnreadable, type Listener, type ListenerHolder } fro
 export type PortCauseKind =
   | 'own' // this process itself listens
   | 'copy' // a process that does nothing with the listener was given it
-  | 'orphan' // a server whose parent has ended
+  | 'orphan' // a server whose parent is process 1: left behind, or a service
   | 'foreign' // another process listens
   | 'hidden' // a process listens that cannot be read
   | 'bound' // a socket is bound to it and does not listen
@@ -93,14 +93,18 @@ function explainListener(listener: Listener, scanned: Scanned): PortCause[] {
     return listener.holders.map((holder) => explainHolder(listener, holder));
   }
   const hidden = findUnreadable(scanned).map(({ pid }) => pid);
-  const which = hidden.length === 0 ? '' : ` (not readable: ${hidden.slice(0, 8).join(', ')})`;
+  const more = hidden.length > 8 ? ', …' : '';
   const user = listener.uid === null ? '' : ` of user ${listener.uid}`;
+  const who =
+    hidden.length === 0
+      ? 'no process has it: the kernel itself, or a message on its way that hands it over'
+      : `it is held by a process that cannot be read from here (${hidden.slice(0, 8).join(', ')}${more}), by the kernel itself, or by a message on its way that hands it over`;
   return [
     {
       kind: 'hidden',
       blocks: 'always',
-      text: `A process${user} that cannot be read from here listens on ${listener.local}${which}.`,
-      advice: 'Ask again as root.',
+      text: `A listener${user} is on ${listener.local}, and ${who}.`,
+      advice: process.geteuid?.() === 0 ? '' : 'Ask again as root.',
     },
   ];
 }
@@ -135,7 +139,7 @@ function explainHolder({ local }: Listener, holder: ListenerHolder): PortCause {
     text: `${who} of user ${holder.uid ?? 'unknown'} ${serves} on ${local}: ${evidence}. It has run since ${holder.since.toISOString()}. ${how}`,
     advice:
       kind === 'orphan'
-        ? `If it is a server that an earlier run left behind, end it: kill ${pid}.`
+        ? `If it is a server that an earlier run left behind, end it: kill ${pid}. If process 1 has started it, it is a service: ask that to stop it.`
         : 'End that process, or choose another port.',
   };
 }

@@ -190,9 +190,11 @@ function tellHow(
     return `the same socket is open above it: ${chain.join(' ← ')}, so it was inherited from ${inheritedFrom}`;
   }
   const parent = byPid.get(process.parentPid);
-  const adopted =
-    process.parentPid === 1 || (parent !== undefined && parent.startTime > process.startTime);
-  if (adopted) {
+  // Process 1 adopts orphans, and also starts services: which of the two nobody recorded.
+  if (process.parentPid === 1) {
+    return 'its parent is process 1, which has started it, or adopted it once its parent had ended: opened by itself, or inherited from one that has closed it since or is gone';
+  }
+  if (parent !== undefined && parent.startTime > process.startTime) {
     return `its parent has ended and ${process.parentPid} adopted it: opened by itself, or inherited from one that is gone`;
   }
   const name = parent === undefined ? String(process.parentPid) : nameProcess(parent);

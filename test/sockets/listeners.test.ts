@@ -444,6 +444,29 @@ sys.stdin.read()`;
     }
   });
 
+  it('says of a listener in a message on its way that no process has it', async () => {
+    const program = `
+import os, socket, sys
+ends = socket.socketpair()
+server = socket.create_server(('127.0.0.1', 0))
+port = server.getsockname()[1]
+socket.send_fds(ends[0], [b'x'], [server.fileno()])
+server.close()
+os.write(1, str(port).encode())
+sys.stdin.read()`;
+    const sender = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+    try {
+      const [said] = (await once(sender.stdout, 'data')) as [Buffer];
+      const { free, causes } = explainPort(Number(String(said)));
+      expect(free).toBe(false);
+      expect(causes).toEqual([expect.objectContaining({ kind: 'hidden', blocks: 'always' })]);
+      expect(causes[0]?.text).toMatch(/a message on its way that hands it over\.$/);
+      expect(causes[0]?.advice).toBe(process.getuid?.() === 0 ? '' : 'Ask again as root.');
+    } finally {
+      sender.kill();
+    }
+  });
+
   it('a port that nobody has is free', async () => {
     const text = await inNode(async ({ sallyport, require }) => {
       const net = require('node:net') as typeof import('node:net');
