@@ -8,7 +8,7 @@ import { takeOwn } from '../own-properties.js';
 import { compareFiles, isAnonymous } from './identity.js';
 import { localPort, requirePort } from './port.js';
 import type { DescriptorRecord, Holding, ProcessAudit, SocketRecord } from './record.js';
-import { scan, toAudit } from './scan.js';
+import { findUnreadable, scan, toAudit } from './scan.js';
 
 const AF_UNIX = 1;
 
@@ -41,11 +41,10 @@ type Match = (record: DescriptorRecord, pid: number) => boolean | undefined;
 export function findHolders(query: HolderQuery): HolderReport {
   const matches = takeQuery(query);
   const holders: Holder[] = [];
-  const unreadable: Array<{ pid: number; reason: string }> = [];
-  for (const scanned of scan().processes) {
+  const everybody = scan().processes;
+  const unreadable = findUnreadable(everybody);
+  for (const scanned of everybody) {
     const audit = toAudit(scanned);
-    if (audit.unreadable !== undefined)
-      unreadable.push({ pid: audit.pid, reason: audit.unreadable });
     for (const record of audit.descriptors) {
       const match = matches(record, audit.pid);
       if (match === undefined) {

@@ -48,7 +48,8 @@ export async function audit(pid: string | undefined, flags: AuditFlags): Promise
   return judge(audits);
 }
 
-function requireOneWay({ tree, json, against, watch, html }: AuditFlags): void {
+function requireOneWay({ tree, json, against, watch, interval, html }: AuditFlags): void {
+  if (interval !== undefined && watch !== true) throw new UsageError('--interval: needs --watch');
   if (html !== undefined && tree !== true) throw new UsageError('--html: needs --tree');
   if (html !== undefined && json === true) throw new UsageError('--html and --json: choose one');
   if (against !== undefined && tree === true) {
@@ -70,7 +71,10 @@ export function parsePid(text: string | undefined): number {
 
 function readAgainst(file: string): NonNullable<AuditOptions['against']> {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as NonNullable<AuditOptions['against']>;
+    const plan = JSON.parse(readFileSync(file, 'utf8')) as AuditOptions['against'] | null;
+    // To the library it would mean: compare with nothing.
+    if (plan === null || plan === undefined) throw new TypeError('it is null');
+    return plan;
   } catch (error) {
     const why = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message;
     throw new UsageError(`--against: ${why}: give what 'sallyport run --explain --json' printed`);

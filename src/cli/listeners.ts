@@ -59,7 +59,10 @@ export async function listeners(port: string | undefined, flags: ListenersFlags)
 function judge({ listeners, unreadable }: ListenerReport): number {
   const holders = listeners.flatMap((listener) => listener.holders);
   if (holders.some(({ role }) => role === 'copy')) return FOUND.something;
-  const cannotTell = unreadable.length > 0 || holders.some(({ role }) => role === 'unknown');
+  const cannotTell =
+    unreadable.length > 0 ||
+    listeners.some((listener) => listener.holders.length === 0) ||
+    holders.some(({ role }) => role === 'unknown');
   return cannotTell ? FOUND.unknown : FOUND.nothing;
 }
 

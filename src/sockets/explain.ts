@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 
 import { localPort, requirePort } from '../audit/port.js';
-import { scanListeners } from '../audit/scan.js';
+import { findUnreadable, scanListeners } from '../audit/scan.js';
 import type { Scanned, ScannedSocket } from '../audit/unpack.js';
 import { printable } from '../errors.js';
 import { isFailure, native } from '../native.js';
-import { findListeners, findUnreadable, type Listener, type ListenerHolder } from './listeners.js';
+import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
 
 export type PortCauseKind =
   | 'own' // this process itself listens
@@ -92,7 +92,7 @@ function explainListener(listener: Listener, scanned: Scanned): PortCause[] {
   if (listener.holders.length > 0) {
     return listener.holders.map((holder) => explainHolder(listener, holder));
   }
-  const hidden = findUnreadable(scanned).map(({ pid }) => pid);
+  const hidden = findUnreadable(scanned.processes).map(({ pid }) => pid);
   const more = hidden.length > 8 ? ', …' : '';
   const user = listener.uid === null ? '' : ` of user ${listener.uid}`;
   const who =

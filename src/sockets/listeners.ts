@@ -1,7 +1,7 @@
 // Every listening socket, who has it, which of them accepts on it, and how the others came to it.
 import type { Holding } from '../audit/record.js';
 import { localPort, requirePort } from '../audit/port.js';
-import { describeRefusal, scanListeners, startedAt } from '../audit/scan.js';
+import { findUnreadable, scanListeners, startedAt } from '../audit/scan.js';
 import type { Scanned, ScannedProcess, ScannedSocket } from '../audit/unpack.js';
 import { printable } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
@@ -65,14 +65,10 @@ export function listListeners(options?: ListenerOptions): ListenerReport {
   const { port } = takeOwn(options, 'options', ['port']);
   const number = port === undefined ? undefined : requirePort(port, 'port');
   const scanned = scanListeners(number ?? 0);
-  return { listeners: findListeners(scanned, number), unreadable: findUnreadable(scanned) };
-}
-
-export function findUnreadable({ processes }: Scanned): Array<{ pid: number; reason: string }> {
-  return processes.flatMap((process) => {
-    const reason = describeRefusal(process);
-    return reason === undefined ? [] : [{ pid: process.pid, reason }];
-  });
+  return {
+    listeners: findListeners(scanned, number),
+    unreadable: findUnreadable(scanned.processes),
+  };
 }
 
 /** @param port undefined: all of them */

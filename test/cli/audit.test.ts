@@ -72,6 +72,11 @@ describe('sallyport audit', () => {
     expect(found.stdout).toMatch(/^3! +file/m);
     expect(found.stdout).toContain('leaks: 3 are not named');
     expect((await runCli(['audit', leaky, '--against', plan])).code).toBe(1);
+    // What a plan should have been, and is not, is no plan of which nothing differs.
+    writeFileSync(plan, 'null');
+    const none = await runCli(['audit', clean, '--against', plan]);
+    expect(none).toMatchObject({ code: 125, stdout: '' });
+    expect(none.stderr).toContain('--against: it is null');
   });
 
   it('names of files and programs move no cursor', async () => {
@@ -143,6 +148,7 @@ describe('sallyport audit', () => {
     [['audit', '1', '--tree', '--against', 'x'], 'leave --tree out'],
     [['audit', '1', '--against', '/none'], '--against'],
     [['audit', '1', '--watch', '--tree'], '--watch'],
+    [['audit', '1', '--interval', '5'], 'needs --watch'],
     [['audit', '1', '--wat'], 'unknown option'],
     [['audit', String(2 ** 22)], 'ESRCH'],
     [['listeners', '70000'], 'from 1 to 65535'],
