@@ -200,7 +200,7 @@ export function systemError(
 }
 
 /** Paths and names may hold control characters, which a terminal would obey: `\x1b`, `\x0d`. */
-function printable(text: string): string {
+export function printable(text: string): string {
   // eslint-disable-next-line no-control-regex -- these are what it looks for
   return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
     return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { auditProcess } from './audit/audit.js';
 import type { DescriptorRecord } from './audit/record.js';
 import { scanFacts } from './audit/scan.js';
+import { printable } from './errors.js';
 import { phraseObject } from './objects/object.js';
 
 /** A process id, or anything with one: a `Child`, Node's `ChildProcess`, a `ProcessAudit`. */
@@ -32,7 +33,7 @@ function unknown({ isNot }: MatcherContext, why: string): MatcherResult {
 const list = (items: readonly string[]): string => (items.length === 0 ? 'none' : items.join(', '));
 
 function phrase({ fd, thread, ...object }: DescriptorRecord): string {
-  return `${fd} ${phraseObject(object)}${thread === undefined ? '' : ` of thread ${thread}`}`;
+  return `${fd} ${printable(phraseObject(object))}${thread === undefined ? '' : ` of thread ${thread}`}`;
 }
 
 /** The process has these descriptors open, all of them, and no other. */

@@ -297,14 +297,17 @@ export interface NativeBinding {
     only: Float64Array,
     port: number,
   ): [numbers: Float64Array, text: string];
-  /** For each pair of numbers 1 (the same open file description), 0 (another) or a negative errno. */
+  /**
+   * For each pair of numbers, kcmp(2): 0 (the same open file description), 1 or 2 (less or greater, in
+   * an order of the kernel's own) or a negative errno.
+   */
   compareFiles(left: number, right: number, pairs: Int32Array): Int32Array;
-  findServingEvidence(
-    pid: number,
-    inode: number,
-  ): [epoll: boolean, accept: boolean, poll: boolean, unclear: boolean, errno: number];
+  /** For each inode of a listener five numbers: epoll, accept, poll, unclear, errno. */
+  findServingEvidence(pid: number, inodes: Float64Array): Int32Array;
   /** In another process, which must have started then. */
   releaseListener(pid: number, startTime: number, fd: number, inode: number): null | NativeFailure;
+  /** Whether a socket of another process has SO_REUSEADDR. */
+  reusesAddress(pid: number, startTime: number, fd: number, inode: number): boolean | NativeFailure;
   /** A listener of our own. */
   shutDownListener(fd: number): null | NativeFailure;
   /** PR_SET_DUMPABLE 0: 0 or a positive errno. */

@@ -144,8 +144,8 @@ Napi::Value Scan(const Napi::CallbackInfo& info) {
   return packed.ToJs(env);
 }
 
-// left pid, right pid, pairs of numbers Int32Array -> for each pair 1 (same open file description),
-// 0 (another) or a negative errno
+// left pid, right pid, pairs of numbers Int32Array -> for each pair 0 (same open file description),
+// 1 or 2 (less or greater, in an order of the kernel's own) or a negative errno
 Napi::Value Compare(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const int left = info[0].As<Napi::Number>().Int32Value();
@@ -154,23 +154,30 @@ Napi::Value Compare(const Napi::CallbackInfo& info) {
   Napi::Int32Array answers = Napi::Int32Array::New(env, pairs.ElementLength() / 2);
   for (size_t i = 0; i < answers.ElementLength(); ++i) {
     const int order = CompareFiles(left, pairs.Data()[2 * i], right, pairs.Data()[2 * i + 1]);
-    answers.Data()[i] = order < 0 ? -errno : order == 0 ? 1 : 0;
+    answers.Data()[i] = order < 0 ? -errno : order;
   }
   return answers;
 }
 
-// pid, inode of a listener -> [epoll, accept, poll, unclear, errno]
+// pid, inodes of listeners Float64Array -> for each epoll, accept, poll, unclear, errno
 Napi::Value Serving(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const ServingEvidence evidence =
-      FindServingEvidence(info[0].As<Napi::Number>().Int32Value(),
-                          static_cast<uint64_t>(info[1].As<Napi::Number>().DoubleValue()));
-  Napi::Array result = Napi::Array::New(env, 5);
-  result.Set(0u, Napi::Boolean::New(env, evidence.epoll));
-  result.Set(1u, Napi::Boolean::New(env, evidence.accept));
-  result.Set(2u, Napi::Boolean::New(env, evidence.poll));
-  result.Set(3u, Napi::Boolean::New(env, evidence.unclear));
-  result.Set(4u, Napi::Number::New(env, evidence.refused));
+  const Napi::Float64Array given = info[1].As<Napi::Float64Array>();
+  std::vector<uint64_t> inodes;
+  for (size_t i = 0; i < given.ElementLength(); ++i) {
+    inodes.push_back(static_cast<uint64_t>(given.Data()[i]));
+  }
+  const std::vector<ServingEvidence> found =
+      FindServingEvidence(info[0].As<Napi::Number>().Int32Value(), inodes);
+  Napi::Int32Array result = Napi::Int32Array::New(env, 5 * found.size());
+  int32_t* at = result.Data();
+  for (const ServingEvidence& evidence : found) {
+    *at++ = evidence.epoll ? 1 : 0;
+    *at++ = evidence.accept ? 1 : 0;
+    *at++ = evidence.poll ? 1 : 0;
+    *at++ = evidence.unclear ? 1 : 0;
+    *at++ = evidence.refused;
+  }
   return result;
 }
 

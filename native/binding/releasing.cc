@@ -28,6 +28,17 @@ Napi::Value Release(const Napi::CallbackInfo& info) {
                               static_cast<uint64_t>(info[3].As<Napi::Number>().DoubleValue())));
 }
 
+// pid, start time, fd, inode -> whether it has SO_REUSEADDR | failure
+Napi::Value Reuses(const Napi::CallbackInfo& info) {
+  const Result<bool> result =
+      ReusesAddress(info[0].As<Napi::Number>().Int32Value(),
+                    static_cast<uint64_t>(info[1].As<Napi::Number>().DoubleValue()),
+                    info[2].As<Napi::Number>().Int32Value(),
+                    static_cast<uint64_t>(info[3].As<Napi::Number>().DoubleValue()));
+  if (!result.ok()) return FailureToJs(info.Env(), result.error());
+  return Napi::Boolean::New(info.Env(), result.value());
+}
+
 // fd -> null | failure
 Napi::Value ShutDown(const Napi::CallbackInfo& info) {
   return ToJs(info.Env(), ShutDownListener(info[0].As<Napi::Number>().Int32Value()));
@@ -64,6 +75,7 @@ Napi::Value SetCloseOnExec(const Napi::CallbackInfo& info) {
 
 void InitReleasing(Napi::Env env, Napi::Object exports) {
   exports.Set("releaseListener", Napi::Function::New<Release>(env, "releaseListener"));
+  exports.Set("reusesAddress", Napi::Function::New<Reuses>(env, "reusesAddress"));
   exports.Set("shutDownListener", Napi::Function::New<ShutDown>(env, "shutDownListener"));
   exports.Set("shieldProcess", Napi::Function::New<Shield>(env, "shieldProcess"));
   exports.Set("isDumpable", Napi::Function::New<IsDumpable>(env, "isDumpable"));

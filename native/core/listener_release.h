@@ -15,7 +15,10 @@ namespace sallyport {
 // the path is the step that was refused.
 Result<bool> ReleaseListener(pid_t pid, uint64_t start_time, int fd, uint64_t inode);
 
-// The same for a descriptor of our own, which stays open. Stage "release".
+// Whether that socket of that process has SO_REUSEADDR. Stage "release".
+Result<bool> ReusesAddress(pid_t pid, uint64_t start_time, int fd, uint64_t inode);
+
+// What ReleaseListener does for a descriptor of our own, which stays open. Stage "release".
 Result<bool> ShutDownListener(int fd);
 
 }  // namespace sallyport

@@ -6,9 +6,10 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/proc_directory.h"
 #include "core/proc_text.h"
@@ -27,23 +28,28 @@ bool ReadMemory(pid_t pid, uint64_t address, void* into, size_t size) {
   return process_vm_readv(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
 }
 
-bool Holds(const std::vector<int>& numbers, int number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-}
+// The numbers that a process waits for, and in which way.
+struct Waits {
+  std::unordered_set<int> epoll;
+  std::unordered_set<int> accept;
+  std::unordered_set<int> poll;
+  bool unclear = false;
+  int refused = 0;
+};
 
 // False where it cannot be read what the call waits for.
-bool ReadPollSet(pid_t pid, const ThreadCall& call, std::vector<int>* waits_for) {
+bool ReadPollSet(pid_t pid, const ThreadCall& call, std::unordered_set<int>* waits_for) {
   const uint64_t count = call.arguments[1];
   if (count > kMostPolled) return false;
   std::vector<pollfd> entries(count);
   if (count > 0 && !ReadMemory(pid, call.arguments[0], entries.data(), count * sizeof(pollfd))) {
     return false;
   }
-  for (const pollfd& entry : entries) waits_for->push_back(entry.fd);
+  for (const pollfd& entry : entries) waits_for->insert(entry.fd);
   return true;
 }
 
-bool ReadSelectSet(pid_t pid, const ThreadCall& call, std::vector<int>* waits_for) {
+bool ReadSelectSet(pid_t pid, const ThreadCall& call, std::unordered_set<int>* waits_for) {
   const uint64_t highest = call.arguments[0];
   if (highest > kMostPolled) return false;
   constexpr uint64_t kBits = 8 * sizeof(unsigned long);
@@ -53,7 +59,7 @@ bool ReadSelectSet(pid_t pid, const ThreadCall& call, std::vector<int>* waits_fo
     return false;
   }
   for (uint64_t fd = 0; fd < highest; ++fd) {
-    if ((words[fd / kBits] >> (fd % kBits) & 1) != 0) waits_for->push_back(static_cast<int>(fd));
+    if ((words[fd / kBits] >> (fd % kBits) & 1) != 0) waits_for->insert(static_cast<int>(fd));
   }
   return true;
 }
@@ -79,25 +85,48 @@ bool IsAccept(uint64_t number) {
   return number == SYS_accept4;
 }
 
-void LookAtCall(pid_t pid, const ThreadCall& call, const std::vector<int>& numbers,
-                ServingEvidence* evidence) {
+void LookAtCall(pid_t pid, const ThreadCall& call, Waits* waits) {
   if (IsAccept(call.number)) {
-    evidence->accept |= Holds(numbers, static_cast<int>(call.arguments[0]));
+    waits->accept.insert(static_cast<int>(call.arguments[0]));
     return;
   }
   // 425-427: the io_uring calls; an accept may be queued there.
   constexpr uint64_t kIoUringEnter = 426;
   if (call.number == SYS_restart_syscall || call.number == kIoUringEnter) {
-    evidence->unclear = true;
+    waits->unclear = true;
     return;
   }
-  std::vector<int> waits_for;
   const bool polls = IsPoll(call.number);
   if (!polls && !IsSelect(call.number)) return;
   const bool read =
-      polls ? ReadPollSet(pid, call, &waits_for) : ReadSelectSet(pid, call, &waits_for);
-  if (!read) evidence->unclear = true;
-  for (int fd : waits_for) evidence->poll |= Holds(numbers, fd);
+      polls ? ReadPollSet(pid, call, &waits->poll) : ReadSelectSet(pid, call, &waits->poll);
+  if (!read) waits->unclear = true;
+}
+
+void LookAtThreads(pid_t pid, Waits* waits) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/task";
+  const UniqueFd tasks(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::vector<int> threads;
+  if (!tasks.valid() || ListNumbers(tasks.get(), &threads) != 0) {
+    waits->refused = errno;
+    return;
+  }
+  for (int thread : threads) {
+    std::string text;
+    const std::string file = std::to_string(thread) + "/syscall";
+    const int refused = ReadFileAt(tasks.get(), file.c_str(), 4096, &text);
+    if (refused == ENOENT || refused == ESRCH) continue;
+    if (refused != 0) {
+      waits->refused = refused;
+      continue;
+    }
+    ThreadCall call;
+    if (ParseThreadCall(text, &call)) {
+      LookAtCall(pid, call, waits);
+    } else {
+      waits->unclear = true;
+    }
+  }
 }
 
 }  // namespace
@@ -115,47 +144,35 @@ bool ParseThreadCall(std::string_view text, ThreadCall* call) {
   return true;
 }
 
-ServingEvidence FindServingEvidence(pid_t pid, uint64_t inode) {
-  ServingEvidence evidence;
+std::vector<ServingEvidence> FindServingEvidence(pid_t pid, const std::vector<uint64_t>& inodes) {
+  std::vector<ServingEvidence> found(inodes.size());
   ScanRequest request;
   request.pids = {pid};
   const ScannedProcess process = ScanProcesses(request).front();
+  Waits waits;
+  std::unordered_multimap<uint64_t, int> numbers;
   if (process.refusal != ScanRefusal::kNone) {
-    evidence.refused = process.errno_value != 0 ? process.errno_value : EAGAIN;
-    return evidence;
-  }
-  std::vector<int> numbers;
-  for (const ScannedDescriptor& one : process.descriptors) {
-    if (one.kind == ObjectKind::kSocket && one.inode == inode) numbers.push_back(one.fd);
-  }
-  for (const ScannedDescriptor& one : process.descriptors) {
-    for (int target : one.epoll_targets) evidence.epoll |= Holds(numbers, target);
-    evidence.unclear |= one.kind == ObjectKind::kIoUring;
-  }
-  const std::string path = "/proc/" + std::to_string(pid) + "/task";
-  const UniqueFd tasks(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  std::vector<int> threads;
-  if (!tasks.valid() || ListNumbers(tasks.get(), &threads) != 0) {
-    evidence.refused = errno;
-    return evidence;
-  }
-  for (int thread : threads) {
-    std::string text;
-    const std::string file = std::to_string(thread) + "/syscall";
-    const int refused = ReadFileAt(tasks.get(), file.c_str(), 4096, &text);
-    if (refused == ENOENT || refused == ESRCH) continue;
-    if (refused != 0) {
-      evidence.refused = refused;
-      continue;
+    waits.refused = process.errno_value != 0 ? process.errno_value : EAGAIN;
+  } else {
+    for (const ScannedDescriptor& one : process.descriptors) {
+      if (one.kind == ObjectKind::kSocket) numbers.emplace(one.inode, one.fd);
+      waits.epoll.insert(one.epoll_targets.begin(), one.epoll_targets.end());
+      waits.unclear |= one.kind == ObjectKind::kIoUring;
     }
-    ThreadCall call;
-    if (ParseThreadCall(text, &call)) {
-      LookAtCall(pid, call, numbers, &evidence);
-    } else {
-      evidence.unclear = true;
+    LookAtThreads(pid, &waits);
+  }
+  for (size_t i = 0; i < inodes.size(); ++i) {
+    ServingEvidence& evidence = found[i];
+    evidence.unclear = waits.unclear;
+    evidence.refused = waits.refused;
+    const auto [begin, end] = numbers.equal_range(inodes[i]);
+    for (auto number = begin; number != end; ++number) {
+      evidence.epoll |= waits.epoll.count(number->second) != 0;
+      evidence.accept |= waits.accept.count(number->second) != 0;
+      evidence.poll |= waits.poll.count(number->second) != 0;
     }
   }
-  return evidence;
+  return found;
 }
 
 }  // namespace sallyport

@@ -17,7 +17,8 @@ struct ServingEvidence {
   int refused = 0;       // errno: what the threads do is not readable
 };
 
-ServingEvidence FindServingEvidence(pid_t pid, uint64_t inode);
+// One for each inode, at the cost of one look at the process, whatever their number.
+std::vector<ServingEvidence> FindServingEvidence(pid_t pid, const std::vector<uint64_t>& inodes);
 
 // /proc/<pid>/task/<tid>/syscall, proc_pid_syscall(5). Pure: any bytes give an answer or a refusal.
 // False where the thread is in no system call.

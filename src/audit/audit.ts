@@ -76,9 +76,15 @@ function exists(pid: number): boolean {
 export function auditProcess(pid: number, options?: AuditOptions): ProcessAudit {
   const number = requirePid(pid);
   const taken = takeOptions(options);
+  return finish(scanOne(number), taken);
+}
+
+/** @throws as auditProcess */
+export function scanOne(pid: unknown): ScannedProcess {
+  const number = requirePid(pid);
   const [scanned] = scan({ pids: [number] }).processes;
   if (scanned === undefined || isMissing(scanned)) throw noSuchProcess(number);
-  return finish(scanned, taken);
+  return scanned;
 }
 
 function isMissing({ pid, refusal, errno }: ScannedProcess): boolean {

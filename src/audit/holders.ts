@@ -1,12 +1,16 @@
 // Which processes hold an object: a port, a path, an inode, a descriptor of ours.
-import { statSync } from 'node:fs';
+import { readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 
 import { invalid, systemError } from '../errors.js';
 import { isFailure, native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
+import { compareFiles, isAnonymous } from './identity.js';
 import { localPort, requirePort } from './port.js';
-import type { DescriptorRecord, Holding, ProcessAudit } from './record.js';
-import { scan, toAudit } from './scan.js';
+import type { DescriptorRecord, Holding, ProcessAudit, SocketRecord } from './record.js';
+import { findUnreadable, scan, toAudit } from './scan.js';
+
+const AF_UNIX = 1;
 
 /** Exactly one of them. */
 export type HolderQuery =
@@ -27,7 +31,8 @@ export interface HolderReport {
   readonly unreadable: ReadonlyArray<{ readonly pid: number; readonly reason: string }>;
 }
 
-type Match = (record: DescriptorRecord) => boolean;
+/** Undefined: it cannot be told. */
+type Match = (record: DescriptorRecord, pid: number) => boolean | undefined;
 
 /**
  * @throws {SallyportTypeError} for anything but one of the four
@@ -36,13 +41,17 @@ type Match = (record: DescriptorRecord) => boolean;
 export function findHolders(query: HolderQuery): HolderReport {
   const matches = takeQuery(query);
   const holders: Holder[] = [];
-  const unreadable: Array<{ pid: number; reason: string }> = [];
-  for (const scanned of scan().processes) {
+  const everybody = scan().processes;
+  const unreadable = findUnreadable(everybody);
+  for (const scanned of everybody) {
     const audit = toAudit(scanned);
-    if (audit.unreadable !== undefined)
-      unreadable.push({ pid: audit.pid, reason: audit.unreadable });
     for (const record of audit.descriptors) {
-      if (!matches(record)) continue;
+      const match = matches(record, audit.pid);
+      if (match === undefined) {
+        const reason = `whether its descriptor ${record.fd} is the same cannot be told: kcmp(2) is refused`;
+        unreadable.push({ pid: audit.pid, reason });
+      }
+      if (match !== true) continue;
       holders.push({
         pid: audit.pid,
         fd: record.fd,
@@ -85,11 +94,14 @@ function isAtPath(path: unknown): Match {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query.path', 'must be a path');
   }
   // A Unix socket's own inode is another than that of its name, and its name may be gone.
-  const isNamedSo: Match = ({ socket, target }) => socket?.local === path || target === path;
+  const names = namesOf(path);
+  const isNamedSo: Match = ({ socket, target }, pid) =>
+    names.has(target) ||
+    (socket !== undefined && socket.local !== '' && names.has(whereNamed(socket, pid)));
   try {
     const { dev, ino } = statSync(path, { bigint: true });
     const same = hasInode(ino, dev);
-    return (record) => same(record) || isNamedSo(record);
+    return (record, pid) => same(record, pid) === true || isNamedSo(record, pid);
   } catch (error) {
     const { errno = 0 } = error as NodeJS.ErrnoException;
     if (path.startsWith('@')) return isNamedSo;
@@ -99,6 +111,28 @@ function isAtPath(path: unknown): Match {
       stagePath: path,
       stageSource: 'reported',
     });
+  }
+}
+
+/** As it was given; from the root; and without symbolic links, the last name's own excepted. */
+function namesOf(path: string): Set<string> {
+  const absolute = resolve(path);
+  const names = new Set([path, absolute]);
+  try {
+    names.add(join(realpathSync(dirname(absolute)), basename(absolute)));
+  } catch {
+    // No such directory: an abstract name, or one that is gone.
+  }
+  return names;
+}
+
+/** The kernel has a Unix socket's name as it was bound: relative to where its process was then. */
+function whereNamed({ family, local }: SocketRecord, pid: number): string {
+  if (family !== AF_UNIX || local.startsWith('/') || local.startsWith('@')) return local;
+  try {
+    return resolve(readlinkSync(`/proc/${pid}/cwd`), local);
+  } catch {
+    return local;
   }
 }
 
@@ -128,5 +162,13 @@ function isSameAs(fd: unknown): Match {
       stageSource: 'reported',
     });
   }
-  return ({ dev, inode }) => dev === object.dev && inode === object.inode;
+  const { dev, inode, kind, target } = object;
+  const hasInodeOf = (record: DescriptorRecord): boolean =>
+    record.dev === dev && record.inode === inode;
+  if (!isAnonymous(target)) return hasInodeOf;
+  return (record, pid) => {
+    if (!hasInodeOf(record) || record.kind !== kind) return false;
+    const order = compareFiles(process.pid, fd, record.thread ?? pid, record.fd);
+    return order < 0 ? undefined : order === 0;
+  };
 }

@@ -98,6 +98,27 @@ export function describeRefusal({ refusal, errno, pid }: ScannedProcess): string
   }
 }
 
+export interface Unreadable {
+  readonly pid: number;
+  readonly reason: string;
+}
+
+/**
+ * Of all processes those that could not be read. Where /proc hides other users' processes (hidepid)
+ * the first of all is missing, as are others that nobody can name.
+ */
+export function findUnreadable(everybody: readonly ScannedProcess[]): Unreadable[] {
+  const unreadable = everybody.flatMap((process) => {
+    const reason = describeRefusal(process);
+    return reason === undefined ? [] : [{ pid: process.pid, reason }];
+  });
+  if (everybody.some(({ pid }) => pid === FIRST_PROCESS)) return unreadable;
+  const reason = "/proc shows neither it nor other users' processes (hidepid)";
+  return [{ pid: FIRST_PROCESS, reason }, ...unreadable];
+}
+
+const FIRST_PROCESS = 1;
+
 // Clock ticks are hundredths of a second to user space on every architecture that Node runs on.
 const TICKS_PER_SECOND = 100;
 

@@ -1,10 +1,12 @@
 // Descriptors that appear in a process and vanish from it, by looking again and again.
 import { setTimeout as wait } from 'node:timers/promises';
 
-import { invalid } from '../errors.js';
+import { invalid, systemError } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
-import { auditProcess } from './audit.js';
-import type { DescriptorRecord, ProcessAudit } from './record.js';
+import { scanOne } from './audit.js';
+import type { DescriptorRecord } from './record.js';
+import { describeRefusal } from './scan.js';
+import type { Refusal, ScannedProcess } from './unpack.js';
 
 export interface WatchOptions {
   /** Milliseconds between two looks. Default 500. What comes and goes in between is not seen. */
@@ -34,8 +36,7 @@ export async function* watchProcess(
   options?: WatchOptions,
 ): AsyncGenerator<DescriptorChange, void, undefined> {
   const { interval, signal } = takeWatchOptions(options);
-  const look = (): ProcessAudit => auditProcess(pid, { origins: false, otherEnds: false });
-  const first = look();
+  const first = scanOne(pid);
   let seen = byNumber(first);
   while (!isAborted(signal)) {
     try {
@@ -43,8 +44,8 @@ export async function* watchProcess(
     } catch {
       return;
     }
-    const now = lookAgain(look, first);
-    const found = now === undefined ? new Map<string, DescriptorRecord>() : byNumber(now);
+    const now = lookAgain(first);
+    const found = now === undefined ? new Map<string, DescriptorRecord>() : byNumber(now, seen);
     yield* differences(seen, found, new Date());
     if (now === undefined) return;
     seen = found;
@@ -68,17 +69,38 @@ function takeWatchOptions(options: unknown): { interval: number; signal: AbortSi
 }
 
 /** Undefined where the process has ended, whoever has its pid by now. */
-function lookAgain(look: () => ProcessAudit, first: ProcessAudit): ProcessAudit | undefined {
+function lookAgain({ pid, startTime }: ScannedProcess): ScannedProcess | undefined {
   try {
-    const now = look();
-    return now.startTime === first.startTime && now.state !== 'Z' ? now : undefined;
+    const now = scanOne(pid);
+    return now.startTime === startTime && now.state !== 'Z' ? now : undefined;
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ESRCH') return undefined;
     throw error;
   }
 }
 
-function byNumber({ descriptors }: ProcessAudit): Map<string, DescriptorRecord> {
+const UNREADABLE: readonly Refusal[] = ['process', 'descriptors'];
+// In the midst of an exec, or of its end: the next look tells.
+const FOR_A_MOMENT: readonly Refusal[] = ['ended', 'executed', 'loading'];
+
+/**
+ * @param before what stands where this look saw nothing and the next one will
+ * @throws {SallyportError} where nothing can be seen: that is not as if nothing were open
+ */
+function byNumber(
+  scanned: ScannedProcess,
+  before: ReadonlyMap<string, DescriptorRecord> = new Map(),
+): ReadonlyMap<string, DescriptorRecord> {
+  const { pid, refusal, errno, descriptors } = scanned;
+  if (UNREADABLE.includes(refusal)) {
+    throw systemError(errno, 'read', describeRefusal(scanned) ?? '', {
+      syscall: `watch ${pid}`,
+      stage: 'audit',
+      stagePath: `/proc/${pid}/fd`,
+      stageSource: 'reported',
+    });
+  }
+  if (FOR_A_MOMENT.includes(refusal)) return before;
   return new Map(descriptors.map((record) => [`${record.thread ?? ''}:${record.fd}`, record]));
 }
 
@@ -93,8 +115,12 @@ function* differences(
   for (const [key, record] of now) {
     const old = before.get(key);
     if (old === undefined) yield { type: 'appeared', record, at };
-    else if (old.dev !== record.dev || old.inode !== record.inode) {
+    else if (isAnother(old, record)) {
       yield { type: 'changed', record, before: old, at };
     }
   }
 }
+
+/** An epoll and an eventfd have the same inode, and are of two kinds. */
+const isAnother = (old: DescriptorRecord, record: DescriptorRecord): boolean =>
+  old.dev !== record.dev || old.inode !== record.inode || old.kind !== record.kind;

@@ -7,6 +7,7 @@ import {
   watchProcess,
   type AuditOptions,
   type ProcessAudit,
+  type SallyportError,
 } from '../index.js';
 import {
   DESCRIPTOR_HEADING,
@@ -15,7 +16,7 @@ import {
   describeTarget,
 } from './describe-record.js';
 import { UsageError } from './failure.js';
-import { print } from './output.js';
+import { complain, print } from './output.js';
 import { clean, formatTable, paint } from './table.js';
 import { renderPage } from './tree-page.js';
 
@@ -34,7 +35,7 @@ export interface AuditFlags {
 export async function audit(pid: string | undefined, flags: AuditFlags): Promise<number> {
   const number = parsePid(pid);
   requireOneWay(flags);
-  if (flags.watch === true) return await watch(number, flags);
+  if (flags.watch === true) return await watchWhileReadable(number, flags);
   const against = flags.against === undefined ? undefined : readAgainst(flags.against);
   const audits =
     flags.tree === true
@@ -47,7 +48,8 @@ export async function audit(pid: string | undefined, flags: AuditFlags): Promise
   return judge(audits);
 }
 
-function requireOneWay({ tree, json, against, watch, html }: AuditFlags): void {
+function requireOneWay({ tree, json, against, watch, interval, html }: AuditFlags): void {
+  if (interval !== undefined && watch !== true) throw new UsageError('--interval: needs --watch');
   if (html !== undefined && tree !== true) throw new UsageError('--html: needs --tree');
   if (html !== undefined && json === true) throw new UsageError('--html and --json: choose one');
   if (against !== undefined && tree === true) {
@@ -69,7 +71,10 @@ export function parsePid(text: string | undefined): number {
 
 function readAgainst(file: string): NonNullable<AuditOptions['against']> {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as NonNullable<AuditOptions['against']>;
+    const plan = JSON.parse(readFileSync(file, 'utf8')) as AuditOptions['against'] | null;
+    // To the library it would mean: compare with nothing.
+    if (plan === null || plan === undefined) throw new TypeError('it is null');
+    return plan;
   } catch (error) {
     const why = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message;
     throw new UsageError(`--against: ${why}: give what 'sallyport run --explain --json' printed`);
@@ -100,6 +105,18 @@ export function formatAudit(audit: ProcessAudit): string {
   if (verdict === 'unknown')
     parts.push(`${paint('unknown', 'yellow')}: not all of it could be read\n`);
   return parts.join('');
+}
+
+/** One that cannot be read is no failure of ours: it could not be told what it has. */
+async function watchWhileReadable(pid: number, flags: AuditFlags): Promise<number> {
+  try {
+    return await watch(pid, flags);
+  } catch (error) {
+    const { code, stage, message } = error as Partial<SallyportError> & Error;
+    if (stage !== 'audit' || code === 'ESRCH') throw error;
+    complain(message);
+    return FOUND.unknown;
+  }
 }
 
 async function watch(pid: number, { interval, json }: AuditFlags): Promise<number> {

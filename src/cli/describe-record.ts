@@ -34,7 +34,8 @@ export function describeTarget(record: DescriptorRecord): string {
   const { target, socket, otherEnd, pidfdTarget, deleted, locks } = record;
   const notes: string[] = [];
   if (otherEnd !== undefined) {
-    notes.push(otherEnd.length === 0 ? 'other end closed' : `⇄ ${otherEnd.map(who).join(' ')}`);
+    // A process that cannot be read may have it: that nobody does is more than is known.
+    notes.push(otherEnd.length === 0 ? 'other end not found' : `⇄ ${otherEnd.map(who).join(' ')}`);
   }
   if (socket?.peer?.holders !== undefined && socket.peer.holders.length > 0) {
     notes.push(`⇄ ${socket.peer.holders.map(who).join(' ')}`);

@@ -39,9 +39,19 @@ export async function listeners(port: string | undefined, flags: ListenersFlags)
     );
   } else {
     print(format(report));
-    if (explanation !== undefined) print(`${clean(explanation.text).replaceAll('\\x0a', '\n')}\n`);
+    if (explanation !== undefined) {
+      print(
+        explanation.text
+          .split('\n')
+          .map((line) => `${clean(line)}\n`)
+          .join(''),
+      );
+    }
   }
-  if (explanation !== undefined) return explanation.free ? FOUND.nothing : FOUND.something;
+  if (explanation !== undefined) {
+    if (explanation.free === null) return FOUND.unknown;
+    return explanation.free ? FOUND.nothing : FOUND.something;
+  }
   return judge(report);
 }
 
@@ -49,7 +59,10 @@ export async function listeners(port: string | undefined, flags: ListenersFlags)
 function judge({ listeners, unreadable }: ListenerReport): number {
   const holders = listeners.flatMap((listener) => listener.holders);
   if (holders.some(({ role }) => role === 'copy')) return FOUND.something;
-  const cannotTell = unreadable.length > 0 || holders.some(({ role }) => role === 'unknown');
+  const cannotTell =
+    unreadable.length > 0 ||
+    listeners.some((listener) => listener.holders.length === 0) ||
+    holders.some(({ role }) => role === 'unknown');
   return cannotTell ? FOUND.unknown : FOUND.nothing;
 }
 

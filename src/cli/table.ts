@@ -44,8 +44,12 @@ export function formatTable(
   width: number | null = terminalWidth(),
 ): string {
   const cleaned = rows.map(({ cells, colour }) => ({ cells: cells.map(clean), colour }));
+  // Not all at once as arguments of one call, of which a stack has no room for a hundred thousand.
   const widths = heading.map((title, column) =>
-    Math.max(title.length, ...cleaned.map(({ cells }) => cells[column]?.length ?? 0)),
+    cleaned.reduce(
+      (most, { cells }) => Math.max(most, widthOf(cells[column] ?? '')),
+      widthOf(title),
+    ),
   );
   const last = widths.length - 1;
   if (width !== null) {
@@ -55,8 +59,8 @@ export function formatTable(
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => {
-        if (column === last) return cut(cell, widths[last] ?? cell.length);
-        return cell.padEnd(widths[column] ?? 0);
+        if (column === last) return cut(cell, widths[last] ?? Infinity);
+        return cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell)));
       })
       .join(GAP)
       .trimEnd();
@@ -72,7 +76,31 @@ export function formatTable(
 
 /** Both ends of a path tell more than its middle. */
 function cut(text: string, width: number): string {
-  if (text.length <= width) return text;
-  const head = Math.ceil((width - 1) / 2);
-  return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
+  if (widthOf(text) <= width) return text;
+  const characters = Array.from(text);
+  const room = width - 1; // beside the …
+  const head = takeWhileFits(characters, Math.ceil(room / 2));
+  const tail = takeWhileFits(characters.reverse(), room - widthOf(head.join('')));
+  return `${head.join('')}…${tail.reverse().join('')}`;
 }
+
+function takeWhileFits(characters: readonly string[], room: number): string[] {
+  let used = 0;
+  const end = characters.findIndex((character) => (used += widthOf(character)) > room);
+  return characters.slice(0, end < 0 ? characters.length : end);
+}
+
+/** How many columns of a terminal it takes, as wcwidth(3) has it: names are in any script. */
+export function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const character of text) {
+    if (/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)) continue;
+    width += WIDE.test(character) ? 2 : 1;
+  }
+  return width;
+}
+
+// East Asian Wide and Fullwidth of Unicode, and pictures.
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;

@@ -44,11 +44,15 @@ export function receiveListeners(options?: ReceiveOptions): ReceivedListener[] {
   if (!/^\d{1,9}$/.test(count) || Number(count) > MOST) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'LISTEN_FDS', 'is no number of descriptors');
   }
-  requireCount(expectations, Number(count));
   const listNames = names?.split(':') ?? [];
   const numbers = Array.from({ length: Number(count) }, (_, index) => FIRST + index);
-  // All of them first: an error about one must not leave the others open to a later spawn.
-  for (const fd of numbers) setCloseOnExec(fd);
+  // All of them first: an error about one, or their count, must not leave the others open to a later
+  // spawn.
+  const errnos = numbers.map((fd) => native().setCloseOnExec(fd));
+  requireCount(expectations, Number(count));
+  errnos.forEach((errno, index) => {
+    if (errno !== 0) throw notOpen(FIRST + index, errno, 'fcntl');
+  });
   return numbers.map((fd, index) => {
     const object = describe(fd);
     const expected = expectations?.[index];
@@ -83,11 +87,6 @@ function requireCount(expectations: readonly Expectation[] | undefined, count: n
     `${count} listeners were handed to this process: expected ${expectations.length}`,
     { stage: 'descriptor', stagePath: 'LISTEN_FDS', stageSource: 'reported' },
   );
-}
-
-function setCloseOnExec(fd: number): void {
-  const errno = native().setCloseOnExec(fd);
-  if (errno !== 0) throw notOpen(fd, errno, 'fcntl');
 }
 
 function describe(fd: number): DescriptorObject {

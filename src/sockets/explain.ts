@@ -2,14 +2,16 @@
 import { readFileSync } from 'node:fs';
 
 import { localPort, requirePort } from '../audit/port.js';
-import { scanListeners } from '../audit/scan.js';
+import { findUnreadable, scanListeners } from '../audit/scan.js';
 import type { Scanned, ScannedSocket } from '../audit/unpack.js';
-import { findListeners, findUnreadable, type Listener, type ListenerHolder } from './listeners.js';
+import { printable } from '../errors.js';
+import { isFailure, native } from '../native.js';
+import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
 
 export type PortCauseKind =
   | 'own' // this process itself listens
   | 'copy' // a process that does nothing with the listener was given it
-  | 'orphan' // a server whose parent has ended
+  | 'orphan' // a server whose parent is process 1: left behind, or a service
   | 'foreign' // another process listens
   | 'hidden' // a process listens that cannot be read
   | 'bound' // a socket is bound to it and does not listen
@@ -21,8 +23,12 @@ export type PortCauseKind =
 
 export interface PortCause {
   readonly kind: PortCauseKind;
-  /** Whether a bind fails by it: `always`, only without SO_REUSEADDR (which Node sets), or `never`. */
-  readonly blocks: 'always' | 'without-reuse' | 'never';
+  /**
+   * Whether a bind fails by it: `always`, only without SO_REUSEADDR (which Node sets), or `never`.
+   * `unknown`: without it, and with it unless all that is there has SO_REUSEADDR too, which cannot be
+   * seen from here.
+   */
+  readonly blocks: 'always' | 'without-reuse' | 'unknown' | 'never';
   /** What is there. */
   readonly text: string;
   /** What to do; empty where there is nothing to be done. */
@@ -34,8 +40,11 @@ export interface PortCause {
 
 export interface PortExplanation {
   readonly port: number;
-  /** Whether a server that sets SO_REUSEADDR, as Node does, could bind to all addresses now. */
-  readonly free: boolean;
+  /**
+   * Whether a server that sets SO_REUSEADDR, as Node does, could bind to all addresses now. Null: it
+   * cannot be told.
+   */
+  readonly free: boolean | null;
   /** The weightiest first. */
   readonly causes: readonly PortCause[];
   /** All of it, for people. */
@@ -61,15 +70,20 @@ export function explainPort(port: number): PortExplanation {
     ...listeners.filter(({ isHere }) => !isHere).map(explainElsewhere),
     ...explainUdp(number, scanned),
   ];
-  const free = !causes.some(({ blocks }) => blocks === 'always');
+  const blocks = (how: PortCause['blocks']): boolean =>
+    causes.some((cause) => cause.blocks === how);
+  const free = blocks('always') ? false : blocks('unknown') ? null : true;
   return { port: number, free, causes, text: tell(number, free, causes) };
 }
 
-function tell(port: number, free: boolean, causes: readonly PortCause[]): string {
+function tell(port: number, free: boolean | null, causes: readonly PortCause[]): string {
   if (causes.length === 0) return `Port ${port} is free: no socket of any process has it.`;
-  const head = free
-    ? `A server that sets SO_REUSEADDR, as Node does, can bind to port ${port} now.`
-    : `A bind to port ${port} fails now.`;
+  const heads = {
+    true: `A server that sets SO_REUSEADDR, as Node does, can bind to port ${port} now.`,
+    false: `A bind to port ${port} fails now.`,
+    null: `Whether a server that sets SO_REUSEADDR, as Node does, can bind to port ${port} now cannot be told from here.`,
+  };
+  const head = heads[`${free}`];
   const lines = causes.map(({ text, advice }) => (advice === '' ? text : `${text} ${advice}`));
   return [head, ...lines].join('\n');
 }
@@ -78,22 +92,26 @@ function explainListener(listener: Listener, scanned: Scanned): PortCause[] {
   if (listener.holders.length > 0) {
     return listener.holders.map((holder) => explainHolder(listener, holder));
   }
-  const hidden = findUnreadable(scanned).map(({ pid }) => pid);
-  const which = hidden.length === 0 ? '' : ` (not readable: ${hidden.slice(0, 8).join(', ')})`;
+  const hidden = findUnreadable(scanned.processes).map(({ pid }) => pid);
+  const more = hidden.length > 8 ? ', …' : '';
   const user = listener.uid === null ? '' : ` of user ${listener.uid}`;
+  const who =
+    hidden.length === 0
+      ? 'no process has it: the kernel itself, or a message on its way that hands it over'
+      : `it is held by a process that cannot be read from here (${hidden.slice(0, 8).join(', ')}${more}), by the kernel itself, or by a message on its way that hands it over`;
   return [
     {
       kind: 'hidden',
       blocks: 'always',
-      text: `A process${user} that cannot be read from here listens on ${listener.local}${which}.`,
-      advice: 'Ask again as root.',
+      text: `A listener${user} is on ${listener.local}, and ${who}.`,
+      advice: process.geteuid?.() === 0 ? '' : 'Ask again as root.',
     },
   ];
 }
 
 function explainHolder({ local }: Listener, holder: ListenerHolder): PortCause {
   const { pid, fd, command, role, evidence, howItGotThere } = holder;
-  const who = `${command} (pid ${pid}, descriptor ${fd})`;
+  const who = `${printable(command)} (pid ${pid}, descriptor ${fd})`;
   const base = { blocks: 'always', pid, fd, command } as const;
   if (pid === process.pid) {
     return {
@@ -121,7 +139,7 @@ function explainHolder({ local }: Listener, holder: ListenerHolder): PortCause {
     text: `${who} of user ${holder.uid ?? 'unknown'} ${serves} on ${local}: ${evidence}. It has run since ${holder.since.toISOString()}. ${how}`,
     advice:
       kind === 'orphan'
-        ? `If it is a server that an earlier run left behind, end it: kill ${pid}.`
+        ? `If it is a server that an earlier run left behind, end it: kill ${pid}. If process 1 has started it, it is a service: ask that to stop it.`
         : 'End that process, or choose another port.',
   };
 }
@@ -140,7 +158,7 @@ function tellHolders({ inode, uid }: ScannedSocket, { processes }: Scanned): str
   const names = processes.flatMap(({ pid, command, descriptors }) =>
     descriptors
       .filter((record) => record.inode === inode && record.socket !== undefined)
-      .map(({ fd }) => `${command} (pid ${pid}, descriptor ${fd})`),
+      .map(({ fd }) => `${printable(command)} (pid ${pid}, descriptor ${fd})`),
   );
   if (names.length > 0) return names.join(', ');
   return inode === '0'
@@ -148,16 +166,51 @@ function tellHolders({ inode, uid }: ScannedSocket, { processes }: Scanned): str
     : `a process of user ${uid ?? 'unknown'} that cannot be read`;
 }
 
+/**
+ * SO_REUSEADDR lets a bind pass those sockets only that have it too, and no table shows which have: a
+ * duplicate of the socket is asked, as in releaseListener.
+ */
+function askReuse(sockets: readonly ScannedSocket[], scanned: Scanned): PortCause['blocks'] {
+  const holders = new Map<string, { pid: number; startTime: number; fd: number }>();
+  for (const { pid, startTime, descriptors } of scanned.processes) {
+    for (const { fd, inode, thread, socket } of descriptors) {
+      if (socket === undefined || thread !== undefined) continue;
+      holders.set(inode, { pid, startTime, fd });
+    }
+  }
+  let isKnown = true;
+  for (const { inode } of sockets) {
+    const holder = holders.get(inode);
+    const reuses =
+      holder !== undefined &&
+      native().reusesAddress(holder.pid, holder.startTime, holder.fd, Number(inode));
+    if (holder === undefined || isFailure(reuses)) isKnown = false;
+    else if (!reuses) return 'always';
+  }
+  return isKnown ? 'without-reuse' : 'unknown';
+}
+
+const REUSE_ADVICE: Record<PortCause['blocks'], string> = {
+  always:
+    'It stops every server until it is closed, since it was bound or connected without SO_REUSEADDR.',
+  'without-reuse': 'It stops only servers that do not set SO_REUSEADDR.',
+  unknown:
+    'A server that sets SO_REUSEADDR can bind only if they have it too; a server without it cannot.',
+  never: '',
+};
+
 function explainBound(port: number, scanned: Scanned): PortCause[] {
   return here(scanned, port)
     .filter((socket) => isTcp(socket) && ['BOUND', 'CLOSE'].includes(socket.facts.state))
-    .map((socket) => ({
-      kind: 'bound',
-      blocks: 'without-reuse',
-      text: `A socket is bound to ${socket.facts.local} and does not listen; it belongs to ${tellHolders(socket, scanned)}.`,
-      advice:
-        'A server without SO_REUSEADDR fails until it is closed; one with it only if that socket lacks SO_REUSEADDR.',
-    }));
+    .map((socket) => {
+      const blocks = askReuse([socket], scanned);
+      return {
+        kind: 'bound',
+        blocks,
+        text: `A socket is bound to ${socket.facts.local} and does not listen; it belongs to ${tellHolders(socket, scanned)}.`,
+        advice: REUSE_ADVICE[blocks],
+      };
+    });
 }
 
 const FORGETTING = ['TIME-WAIT', 'FIN-WAIT-1', 'FIN-WAIT-2', 'LAST-ACK', 'CLOSING'];
@@ -167,27 +220,41 @@ function explainConnections(port: number, scanned: Scanned): PortCause[] {
   const sockets = here(scanned, port).filter(isTcp);
   const forgetting = sockets.filter(({ facts }) => FORGETTING.includes(facts.state));
   const connected = sockets.filter(({ facts }) => CONNECTED.includes(facts.state));
+  // Where a listener stops every server already, it does not matter: thousands need not be asked.
+  const listens = sockets.some(({ facts }) => facts.state === 'LISTEN');
+  const ask = (some: readonly ScannedSocket[]): PortCause['blocks'] =>
+    listens ? 'unknown' : askReuse(some, scanned);
   const causes: PortCause[] = [];
   const first = connected[0];
   if (first !== undefined) {
+    const blocks = ask(connected);
     causes.push({
       kind: 'connection',
-      blocks: 'without-reuse',
-      text: `${connected.length} connections have it as their local end, the first ${first.facts.local} to ${first.facts.remote} in ${tellHolders(first, scanned)}.`,
+      blocks,
+      text: `${tellCount(connected.length)} as ${connected.length === 1 ? 'its' : 'their'} local end, the first ${first.facts.local} to ${first.facts.remote} in ${tellHolders(first, scanned)}.`,
       advice:
-        'Connections that came in by a server with SO_REUSEADDR stop only servers without it; one that a program began from this port stops every server until it ends.',
+        blocks === 'always'
+          ? 'They stop every server until they end: one of them came in by a server without SO_REUSEADDR, or was begun from this port.'
+          : REUSE_ADVICE[blocks].replace('It stops', 'They stop'),
     });
   }
   if (forgetting.length > 0) {
+    const blocks = ask(forgetting);
     causes.push({
       kind: 'time-wait',
-      blocks: 'without-reuse',
-      text: `${forgetting.length} connections of an earlier server are being forgotten (${[...new Set(forgetting.map(({ facts }) => facts.state))].join(', ')}).`,
-      advice: 'Set SO_REUSEADDR (Node does), or wait a minute.',
+      blocks,
+      text: `${forgetting.length === 1 ? '1 connection is' : `${forgetting.length} connections are`} being forgotten (${[...new Set(forgetting.map(({ facts }) => facts.state))].join(', ')}).`,
+      advice:
+        blocks === 'always'
+          ? 'Wait until they are: a minute.'
+          : `Set SO_REUSEADDR (Node does)${blocks === 'unknown' ? ', which helps if the earlier server set it too' : ''}, or wait a minute.`,
     });
   }
   return causes;
 }
+
+const tellCount = (connections: number): string =>
+  connections === 1 ? '1 connection has it' : `${connections} connections have it`;
 
 function explainPrivilege(port: number): PortCause[] {
   if (process.geteuid?.() === 0) return [];
@@ -212,7 +279,7 @@ function readNumber(path: string): number | undefined {
 }
 
 function explainElsewhere({ local, network, holders }: Listener): PortCause {
-  const who = holders.map(({ pid, command }) => `${command} (pid ${pid})`).join(', ');
+  const who = holders.map(({ pid, command }) => `${printable(command)} (pid ${pid})`).join(', ');
   return {
     kind: 'other-namespace',
     blocks: 'never',

@@ -1,8 +1,9 @@
 // Every listening socket, who has it, which of them accepts on it, and how the others came to it.
 import type { Holding } from '../audit/record.js';
 import { localPort, requirePort } from '../audit/port.js';
-import { describeRefusal, scanListeners, startedAt } from '../audit/scan.js';
+import { findUnreadable, scanListeners, startedAt } from '../audit/scan.js';
 import type { Scanned, ScannedProcess, ScannedSocket } from '../audit/unpack.js';
+import { printable } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { judge, type Role } from './serving.js';
 
@@ -64,23 +65,20 @@ export function listListeners(options?: ListenerOptions): ListenerReport {
   const { port } = takeOwn(options, 'options', ['port']);
   const number = port === undefined ? undefined : requirePort(port, 'port');
   const scanned = scanListeners(number ?? 0);
-  return { listeners: findListeners(scanned, number), unreadable: findUnreadable(scanned) };
-}
-
-export function findUnreadable({ processes }: Scanned): Array<{ pid: number; reason: string }> {
-  return processes.flatMap((process) => {
-    const reason = describeRefusal(process);
-    return reason === undefined ? [] : [{ pid: process.pid, reason }];
-  });
+  return {
+    listeners: findListeners(scanned, number),
+    unreadable: findUnreadable(scanned.processes),
+  };
 }
 
 /** @param port undefined: all of them */
 export function findListeners(scanned: Scanned, port: number | undefined): Listener[] {
   const { processes, sockets, ownNetwork } = scanned;
-  const byPid = new Map(processes.map((process) => [process.pid, process]));
-  return sockets
+  const listening = sockets
     .filter(({ facts }) => facts.state === 'LISTEN')
-    .filter(({ facts }) => port === undefined || localPort(facts) === port)
+    .filter(({ facts }) => port === undefined || localPort(facts) === port);
+  const holders = findAllHolders(listening, processes);
+  return listening
     .map((socket) => ({
       inode: socket.inode,
       local: socket.facts.local,
@@ -91,41 +89,61 @@ export function findListeners(scanned: Scanned, port: number | undefined): Liste
       backlog: socket.facts.sendQueue,
       network: socket.facts.network,
       isHere: socket.facts.network === ownNetwork,
-      holders: findHoldersOf(socket, processes, byPid),
+      holders: holders.get(socket.inode) ?? [],
     }))
     .sort((a, b) => (a.port ?? 65536) - (b.port ?? 65536) || (a.local < b.local ? -1 : 1));
 }
 
-function findHoldersOf(
-  socket: ScannedSocket,
+/** By inode. Each process is looked at once, whatever the number of its listeners. */
+function findAllHolders(
+  listening: readonly ScannedSocket[],
   processes: readonly ScannedProcess[],
-  byPid: ReadonlyMap<number, ScannedProcess>,
-): ListenerHolder[] {
-  const holding = processes.filter(({ descriptors }) =>
-    descriptors.some(({ inode, kind }) => kind === 'listener' && inode === socket.inode),
-  );
-  const pids = new Set(holding.map(({ pid }) => pid));
-  return holding.flatMap((process) => {
-    const { role, evidence } = judge(process, socket);
-    const inheritedFrom = findAncestor(process, pids, byPid);
-    return process.descriptors
-      .filter(({ inode, kind }) => kind === 'listener' && inode === socket.inode)
-      .map(({ fd, closeOnExec }) => ({
+): Map<string, ListenerHolder[]> {
+  const byPid = new Map(processes.map((process) => [process.pid, process]));
+  const sockets = new Map(listening.map((socket) => [socket.inode, socket]));
+  const pids = new Map<string, Set<number>>(listening.map(({ inode }) => [inode, new Set()]));
+  for (const { pid, descriptors } of processes) {
+    for (const { inode, kind } of descriptors) {
+      if (kind === 'listener') pids.get(inode)?.add(pid);
+    }
+  }
+  const holders = new Map<string, ListenerHolder[]>(listening.map(({ inode }) => [inode, []]));
+  for (const process of processes) {
+    const held = process.descriptors.filter(
+      ({ inode, kind }) => kind === 'listener' && sockets.has(inode),
+    );
+    if (held.length === 0) continue;
+    const inodes = [...new Set(held.map(({ inode }) => inode))];
+    const inheritedFrom = new Map(
+      inodes.map((inode) => [inode, findAncestor(process, pids.get(inode) ?? new Set(), byPid)]),
+    );
+    const above = [...new Set(inheritedFrom.values())].filter((pid) => pid !== null);
+    const judgements = judge(
+      process,
+      inodes.flatMap((inode) => sockets.get(inode) ?? []),
+      above,
+    );
+    for (const { fd, inode, closeOnExec } of held) {
+      const judgement = judgements.get(inode);
+      if (judgement === undefined) continue;
+      const from = inheritedFrom.get(inode) ?? null;
+      holders.get(inode)?.push({
         pid: process.pid,
         fd,
         command: process.command,
-        role,
-        evidence,
-        howItGotThere: tellHow(process, inheritedFrom, byPid),
-        inheritedFrom,
+        ...judgement,
+        howItGotThere: tellHow(process, from, byPid),
+        inheritedFrom: from,
         commandLine: process.commandLine,
         uid: process.uid,
         parentPid: process.parentPid,
         since: startedAt(process.startTime),
         startTime: process.startTime,
         closeOnExec,
-      }));
-  });
+      });
+    }
+  }
+  return holders;
 }
 
 /** The nearest one above that has the listener too. */
@@ -151,26 +169,30 @@ export function* ancestorsOf(
   }
 }
 
+/** Its name is whatever it chose, and this is for people: it must move no cursor. */
+const nameProcess = ({ command, pid }: ScannedProcess): string => `${printable(command)} (${pid})`;
+
 function tellHow(
   process: ScannedProcess,
   inheritedFrom: number | null,
   byPid: ReadonlyMap<number, ScannedProcess>,
 ): string {
   if (inheritedFrom !== null) {
-    const chain = [`${process.command} (${process.pid})`];
-    for (const { pid, command } of ancestorsOf(process, byPid)) {
-      chain.push(`${command} (${pid})`);
-      if (pid === inheritedFrom) break;
+    const chain = [nameProcess(process)];
+    for (const above of ancestorsOf(process, byPid)) {
+      chain.push(nameProcess(above));
+      if (above.pid === inheritedFrom) break;
     }
     return `the same socket is open above it: ${chain.join(' ← ')}, so it was inherited from ${inheritedFrom}`;
   }
   const parent = byPid.get(process.parentPid);
-  const adopted =
-    process.parentPid === 1 || (parent !== undefined && parent.startTime > process.startTime);
-  if (adopted) {
+  // Process 1 adopts orphans, and also starts services: which of the two nobody recorded.
+  if (process.parentPid === 1) {
+    return 'its parent is process 1, which has started it, or adopted it once its parent had ended: opened by itself, or inherited from one that has closed it since or is gone';
+  }
+  if (parent !== undefined && parent.startTime > process.startTime) {
     return `its parent has ended and ${process.parentPid} adopted it: opened by itself, or inherited from one that is gone`;
   }
-  const name =
-    parent === undefined ? String(process.parentPid) : `${parent.command} (${parent.pid})`;
+  const name = parent === undefined ? String(process.parentPid) : nameProcess(parent);
   return `no process above it has the socket: opened by itself, or inherited from ${name}, which has closed it since`;
 }

@@ -1,5 +1,8 @@
 // Seals this process's own descriptors: what is close-on-exec no plain spawn hands over.
+import { constants } from 'node:os';
+
 import { invalid, systemError } from '../errors.js';
+import { adviseLimit } from '../limits.js';
 import { isFailure, native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import type { DescriptorObject } from '../objects/object.js';
@@ -14,6 +17,7 @@ export interface SealOptions {
   /**
    * Seal again at this interval, in milliseconds, what native libraries have opened since. The timer
    * does not keep the process running. Between two passes a plain spawn can still hand something over.
+   * A later pass that cannot look (EMFILE) changes nothing and is followed by the next.
    */
   every?: number;
   /** Ends the repetition. */
@@ -62,7 +66,9 @@ function takePass(kinds: unknown, except: unknown, standard: unknown): Pass {
       "must be 'sockets', 'listeners' or 'all'",
     );
   }
-  const isNumber = (fd: unknown): fd is number => Number.isInteger(fd) && (fd as number) >= 0;
+  // Beyond 2³¹ they would wrap around, and leave another one open.
+  const isNumber = (fd: unknown): fd is number =>
+    Number.isInteger(fd) && (fd as number) >= 0 && (fd as number) < 2 ** 31;
   if (except !== undefined && !(Array.isArray(except) && except.every(isNumber))) {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
@@ -106,7 +112,9 @@ function takeRepetition(
 function seal({ kinds, except, standard }: Pass): SealedDescriptor[] {
   const sealed = native().sealDescriptors(kinds, except, standard);
   if (isFailure(sealed)) {
-    throw systemError(sealed.errno, 'opendir', 'is /proc mounted?', {
+    const { ENOENT } = constants.errno;
+    const advice = sealed.errno === ENOENT ? 'is /proc mounted?' : adviseLimit(sealed.errno);
+    throw systemError(sealed.errno, 'opendir', advice, {
       syscall: 'seal',
       stage: 'descriptor',
       stagePath: sealed.path,
@@ -114,6 +122,18 @@ function seal({ kinds, except, standard }: Pass): SealedDescriptor[] {
     });
   }
   return sealed.map(([fd, object]) => ({ fd, ...object }));
+}
+
+/**
+ * At the limit of open descriptors even looking needs one. Nobody could catch what a timer throws: it
+ * would end the process, at the moment when that has most connections. The next pass comes anyway.
+ */
+function sealWhereItCan(pass: Pass): SealedDescriptor[] {
+  try {
+    return seal(pass);
+  } catch {
+    return [];
+  }
 }
 
 function repeat(
@@ -124,7 +144,7 @@ function repeat(
 ): void {
   if (signal?.aborted === true) return;
   const timer = setInterval(() => {
-    const sealed = seal(pass);
+    const sealed = sealWhereItCan(pass);
     if (sealed.length > 0) onSealed?.(sealed);
   }, every);
   timer.unref();

@@ -142,7 +142,9 @@ needs('unshare', 'another uid').it(
         } catch (error) {
           gone = (error as NodeJS.ErrnoException).code;
         }
-        return { verdict, unreadable, gone };
+        const hidden = [sallyport.findHolders({ port: 1 }), sallyport.listListeners()];
+        const first = hidden.map((report) => report.unreadable[0]);
+        return { verdict, unreadable, gone, first };
       },
       null,
       {
@@ -158,5 +160,7 @@ needs('unshare', 'another uid').it(
     );
     expect(seen).toMatchObject({ verdict: 'unknown', gone: 'ESRCH' });
     expect(seen.unreadable).toContain('/proc/1 cannot be read');
+    const one = { pid: 1, reason: expect.stringContaining('hidepid') as string };
+    expect(seen.first).toEqual([one, one]);
   },
 );

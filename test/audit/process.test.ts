@@ -1,14 +1,19 @@
 // auditProcess and auditSelf: what is said of each descriptor, and what the next spawn would leak.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { auditProcess, auditSelf, type ProcessAudit } from '../../src/index.js';
 import { startCrowd, type Crowd } from '../support/crowd.js';
 import { thrown } from '../support/errors.js';
+import { fixture } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
 import { waitFor } from '../support/processes.js';
 import { needs } from '../support/tools.js';
+
+// Not among the fixture's names.
+const KCMP = process.arch === 'arm64' ? '272' : '312';
 
 describe('of a process with one descriptor of each kind', () => {
   let crowd: Crowd;
@@ -126,6 +131,69 @@ describe('inherited or opened later', () => {
     } finally {
       closeSync(fd);
       child.kill();
+    }
+  });
+});
+
+describe('anonymous inodes, of which all on the machine are one', () => {
+  // The parent hands down all but the first, and has closed its own copy of the last.
+  const program = `
+import os, sys
+made = [os.eventfd(0, 0) for _ in range(int(sys.argv[1]))]
+pid = os.fork()
+if pid == 0:
+    os.close(made[0])
+    made[0] = os.eventfd(0, 0)
+    # Inherited at another number.
+    os.dup2(made[1], 900)
+    sys.stdin.read()
+else:
+    os.close(made[-1])
+    os.write(1, b'%d %d %d' % (pid, made[0], made[-1]))
+    sys.stdin.read()`;
+  const start = async (count: number): Promise<[ChildProcess, number, number, number]> => {
+    const parent = spawn('python3', ['-c', program, String(count)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const [pid = 0, first = 0, last = 0] = String(line).trim().split(' ').map(Number);
+    return [parent, pid, first, last];
+  };
+
+  it.each([5, 200])('are told apart by kcmp: %d eventfds', async (count) => {
+    const [parent, pid, first, last] = await start(count);
+    try {
+      const eventfds = await waitFor('the copy', () => {
+        const { descriptors } = auditProcess(pid, { otherEnds: false });
+        return descriptors.some(({ fd }) => fd === 900) && descriptors;
+      });
+      const wrong = eventfds
+        .filter(({ kind }) => kind === 'eventfd')
+        .filter(({ fd, origin }) => origin?.inherited !== (fd !== first && fd !== last));
+      expect(wrong).toEqual([]);
+      expect(eventfds.filter(({ kind }) => kind === 'eventfd')).toHaveLength(count + 1);
+    } finally {
+      parent.kill();
+      process.kill(pid);
+    }
+  });
+
+  it('have no origin where kcmp is refused, and what has a name has', async () => {
+    const [parent, pid, first] = await start(5);
+    try {
+      const origins = await inNode(
+        ({ sallyport }, pid) =>
+          sallyport
+            .auditProcess(pid, { otherEnds: false })
+            .descriptors.map(({ fd, origin }) => [fd, origin ?? 'not known'] as const),
+        pid,
+        { wrap: [fixture('seccomp_deny'), 'EPERM', KCMP, '--'] },
+      );
+      expect(origins.find(([fd]) => fd === first)).toEqual([first, 'not known']);
+      expect(origins.find(([fd]) => fd === 0)?.[1]).toEqual({ inherited: true, by: 'identity' });
+    } finally {
+      parent.kill();
+      process.kill(pid);
     }
   });
 });

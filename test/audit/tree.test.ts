@@ -1,12 +1,14 @@
 // auditTree, findHolders and watchProcess.
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import {
   auditAll,
+  auditSelf,
   auditTree,
   findHolders,
   watchProcess,
@@ -15,7 +17,9 @@ import {
 import { findTree } from '../../src/audit/tree.js';
 import { thrown } from '../support/errors.js';
 import { makeScratch } from '../support/fixtures.js';
+import { inNode } from '../support/node-script.js';
 import { waitFor } from '../support/processes.js';
+import { needs } from '../support/tools.js';
 
 describe('findTree', () => {
   const facts = (
@@ -115,7 +119,10 @@ describe('findHolders', () => {
         expect.objectContaining({ pid: process.pid, fd: own }),
         expect.objectContaining({ pid: child.pid, fd: theirs, command: 'sleep' }),
       ];
-      await waitFor('exec', () => findHolders({ fd }).holders[1]?.command === 'sleep');
+      // In whatever order: process ids begin anew once they have come to their end.
+      await waitFor('exec', () =>
+        findHolders({ fd }).holders.some(({ command }) => command === 'sleep'),
+      );
       const { inode, dev } = findHolders({ fd }).holders[0]?.record ?? {};
       if (inode === undefined || dev === undefined) throw new Error('not held');
       const sorted = (query: Parameters<typeof findHolders>[0]) =>
@@ -133,6 +140,14 @@ describe('findHolders', () => {
     }
   });
 
+  it('an epoll of ours, whose inode all epolls and eventfds have', () => {
+    const epoll = auditSelf({ otherEnds: false }).descriptors.find(({ kind }) => kind === 'epoll');
+    const fd = epoll?.fd ?? -1;
+    expect(findHolders({ fd }).holders).toEqual([
+      expect.objectContaining({ pid: process.pid, fd, record: expect.objectContaining({ fd }) }),
+    ]);
+  });
+
   it('a Unix socket by its path', async () => {
     const at = path.join(makeScratch(), 'x.sock');
     const server = createServer();
@@ -141,6 +156,45 @@ describe('findHolders', () => {
       expect.objectContaining({ pid: process.pid, command: expect.any(String) as string }),
     ]);
     server.close();
+  });
+
+  it('a Unix socket by any way of writing its path', async () => {
+    const directory = makeScratch();
+    const link = path.join(makeScratch(), 'link');
+    symlinkSync(directory, link);
+    const program =
+      'import os,socket,sys; os.chdir(sys.argv[1]); s=socket.socket(socket.AF_UNIX); s.bind(sys.argv[2]); os.write(1,b"x"); sys.stdin.read()';
+    for (const bound of [path.join(directory, 'whole.sock'), './relative.sock']) {
+      const child = spawn('python3', ['-c', program, directory, bound], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      try {
+        await once(child.stdout, 'data');
+        const at = path.join(directory, path.basename(bound));
+        const ways = [at, path.relative('', at), `${directory}/./${path.basename(at)}`];
+        for (const way of [...ways, path.join(link, path.basename(at))]) {
+          expect(findHolders({ path: way }).holders).toEqual([
+            expect.objectContaining({ pid: child.pid }),
+          ]);
+        }
+      } finally {
+        child.kill();
+      }
+    }
+  });
+
+  needs('root').it('a raw socket has a protocol and no port', async () => {
+    const program =
+      'import os,socket,sys; s=socket.socket(socket.AF_INET,socket.SOCK_RAW,253); os.write(1,b"x"); sys.stdin.read()';
+    const child = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+    try {
+      await once(child.stdout, 'data');
+      const sockets = auditTree(child.pid ?? 0).flatMap(({ descriptors }) => descriptors);
+      expect(sockets.some(({ socket }) => socket?.local === '0.0.0.0:253')).toBe(true);
+      expect(findHolders({ port: 253 }).holders).toEqual([]);
+    } finally {
+      child.kill();
+    }
   });
 
   it.each([
@@ -193,6 +247,67 @@ describe('watchProcess', () => {
     ]);
     expect(child.exitCode ?? (await new Promise((resolve) => child.once('exit', resolve)))).toBe(0);
   });
+
+  it('an epoll where an eventfd was is a change, although they have one inode', async () => {
+    const program =
+      'import os,select,sys; e=os.eventfd(0); print(e,flush=True); sys.stdin.readline(); p=select.epoll(); os.dup2(p.fileno(),e); sys.stdin.read()';
+    const child = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    const fd = Number(String(line));
+    const kinds: unknown[] = [];
+    const watch = watchProcess(child.pid ?? 0, { interval: 5 });
+    const first = watch.next();
+    child.stdin.write('\n');
+    for (let { value } = await first; value; { value } = await watch.next()) {
+      if (value.record.fd !== fd) continue;
+      kinds.push(value.type, value.before?.kind, value.record.kind);
+      break;
+    }
+    await watch.return();
+    child.kill();
+    expect(kinds).toEqual(['changed', 'eventfd', 'epoll']);
+  });
+
+  needs('another uid').it(
+    'throws where it can read the process no more, and never says that all has vanished',
+    async () => {
+      const seen = await inNode(
+        async ({ sallyport, require, root }) => {
+          const { spawn } = require('node:child_process') as typeof import('node:child_process');
+          const events = require('node:events') as typeof import('node:events');
+          const program = `const { shieldParent } = require(${JSON.stringify(root)});
+            process.stdin.once('data', () => shieldParent()); console.log('ready')`;
+          const child = spawn(process.execPath, ['-e', program], {
+            stdio: ['pipe', 'pipe', 'inherit'],
+          });
+          const errors: unknown[] = [];
+          const changes: string[] = [];
+          try {
+            await events.once(child.stdout, 'data');
+            const watch = sallyport.watchProcess(child.pid ?? 0, { interval: 5 });
+            const first = watch.next();
+            child.stdin.write('now');
+            for (let { value } = await first; value; { value } = await watch.next()) {
+              changes.push(value.type);
+            }
+          } catch (error) {
+            const { code, stage } = error as { code?: string; stage?: string };
+            errors.push(code, stage);
+          }
+          try {
+            await sallyport.watchProcess(child.pid ?? 0).next();
+          } catch (error) {
+            errors.push((error as { code?: string }).code);
+          }
+          child.kill();
+          return { errors, vanished: changes.filter((type) => type === 'vanished') };
+        },
+        null,
+        { unprivileged: true },
+      );
+      expect(seen).toEqual({ errors: ['EACCES', 'audit', 'EACCES'], vanished: [] });
+    },
+  );
 
   it('ends by its signal, and is ESRCH for nobody', async () => {
     const stop = new AbortController();

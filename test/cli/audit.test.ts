@@ -1,10 +1,11 @@
 // sallyport audit, leaks, listeners and holders: what they print, and how they end.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, closeSync, copyFileSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { auditProcess, spawn as startExact, type Child } from '../../src/index.js';
+import { auditProcess, explainPort, spawn as startExact, type Child } from '../../src/index.js';
 import { loadStorm, makeScratch } from '../support/fixtures.js';
 import { copyPackage } from '../support/package-copy.js';
 import { countColours } from '../support/png.js';
@@ -71,6 +72,11 @@ describe('sallyport audit', () => {
     expect(found.stdout).toMatch(/^3! +file/m);
     expect(found.stdout).toContain('leaks: 3 are not named');
     expect((await runCli(['audit', leaky, '--against', plan])).code).toBe(1);
+    // What a plan should have been, and is not, is no plan of which nothing differs.
+    writeFileSync(plan, 'null');
+    const none = await runCli(['audit', clean, '--against', plan]);
+    expect(none).toMatchObject({ code: 125, stdout: '' });
+    expect(none.stderr).toContain('--against: it is null');
   });
 
   it('names of files and programs move no cursor', async () => {
@@ -81,6 +87,29 @@ describe('sallyport audit', () => {
     // eslint-disable-next-line no-control-regex
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
     expect(stdout).toContain('bell\\x07\\x1b[2J\\u202e');
+  });
+
+  it('nor does the name of one that listens, in an explanation or a refusal', async () => {
+    const program =
+      'import ctypes,os,socket; s=socket.create_server(("127.0.0.1",0)); ctypes.CDLL(None).prctl(15,b"a\\nb\\x1b[2J\\\\x0a",0,0,0); os.write(1,str(s.getsockname()[1]).encode()); s.accept()';
+    const server = spawn('python3', ['-c', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+    children.push(server);
+    const [said] = (await once(server.stdout, 'data')) as [Buffer];
+    const port = String(said);
+    await waitFor('accept', () => explainPort(Number(port)).causes[0]?.text.includes('accept(2)'));
+    const named = String.raw`a\x0ab\x1b[2J\x0a (pid ${server.pid}, descriptor 3) of user`;
+    const explained = await runCli(['listeners', port]);
+    expect(explained.stdout.split('\n').filter((line) => line.startsWith(named))).toHaveLength(1);
+    const refused = await runCli(['listeners', port, '--release', '--yes']);
+    expect(refused.code).toBe(125);
+    // eslint-disable-next-line no-control-regex
+    const cursor = /[\x00-\x09\x0b-\x1f\x7f]/;
+    expect(refused.stderr).toMatch(/^sallyport: .*: a\\x0ab\\x1b\[2J\\x0a \(\d+\) is its server/);
+    const forced = await runCli(['listeners', port, '--release', '--yes', '--force']);
+    expect(forced.stdout).toMatch(/descriptor 3 of a\\x0ab/);
+    for (const { stdout, stderr } of [explained, refused, forced]) {
+      expect(stdout + stderr).not.toMatch(cursor);
+    }
   });
 
   it('--watch prints changes until the process ends', async () => {
@@ -119,6 +148,7 @@ describe('sallyport audit', () => {
     [['audit', '1', '--tree', '--against', 'x'], 'leave --tree out'],
     [['audit', '1', '--against', '/none'], '--against'],
     [['audit', '1', '--watch', '--tree'], '--watch'],
+    [['audit', '1', '--interval', '5'], 'needs --watch'],
     [['audit', '1', '--wat'], 'unknown option'],
     [['audit', String(2 ** 22)], 'ESRCH'],
     [['listeners', '70000'], 'from 1 to 65535'],
@@ -152,7 +182,24 @@ describe('sallyport audit', () => {
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', ...user });
     expect(stdout).toContain('unknown: not all of it could be read');
     expect(status).toBe(2);
+    const watching = [main, 'audit', String(child.pid), '--watch'];
+    const watch = spawnSync(process.execPath, watching, { encoding: 'utf8', ...user });
+    expect(watch.stderr).toMatch(/^sallyport: watch \d+ EACCES: .*\n$/);
+    expect(watch.status).toBe(2);
   });
+});
+
+needs('root').it('a pipe whose other end an unreadable process has is not called closed', () => {
+  const child = startExact('sleep', ['60'], {
+    stdio: ['pipe', 'null', 'null'],
+    user: 65534,
+    group: 65534,
+  });
+  exact.push(child);
+  const main = path.join(copyPackage(), 'dist/cli/main.js');
+  const args = [main, 'audit', String(child.pid)];
+  const nobody = spawnSync(process.execPath, args, { encoding: 'utf8', uid: 65534, gid: 65534 });
+  expect(nobody.stdout).toMatch(/^0 +pipe .* other end not found$/m);
 });
 
 describe('sallyport leaks', () => {

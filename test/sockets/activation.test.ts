@@ -124,6 +124,26 @@ describe('receiveListeners', () => {
     expect(await receive({ LISTEN_PID: '{pid}', LISTEN_FDS: '4000' })).toEqual({ code: 'EBADF' });
   });
 
+  it.each([
+    ['a number that is not open', undefined, 'EBADF'],
+    ['another count than was expected', [], 'ERR_SALLYPORT_UNEXPECTED_OBJECT'],
+  ])('seals all of them before it refuses %s', async (_, expect_, code) => {
+    const seen = await inNode(({ sallyport, storm }, expected) => {
+      // Behind a gap, where Node itself has sealed nothing.
+      const { fd } = storm.listenInheritable(40);
+      process.env['LISTEN_PID'] = String(process.pid);
+      process.env['LISTEN_FDS'] = String(fd - 2);
+      let code: unknown;
+      try {
+        sallyport.receiveListeners(expected === undefined ? {} : { expect: expected });
+      } catch (error) {
+        code = (error as NodeJS.ErrnoException).code;
+      }
+      return { code, sealed: storm.isCloexec(fd) };
+    }, expect_);
+    expect(seen).toEqual({ code, sealed: true });
+  });
+
   it('refuses a malformed count', async () => {
     const malformed = await receive({ LISTEN_PID: '{pid}', LISTEN_FDS: '1e3' });
     expect(malformed).toEqual({ code: 'ERR_SALLYPORT_INVALID_ARGUMENT' });

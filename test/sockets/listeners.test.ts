@@ -1,9 +1,15 @@
 // Who holds a port, why a bind fails, and freeing it from a stray copy without ending its holder.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { explainPort, listListeners, releaseListener } from '../../src/index.js';
 import { thrown } from '../support/errors.js';
+import { makeScratch } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
+import { waitFor } from '../support/processes.js';
+import { needs } from '../support/tools.js';
 
 /** A listener whose server is gone, while a `sleep` that it started holds a copy. */
 const orphanCopy = (unprivileged: boolean) =>
@@ -109,7 +115,8 @@ describe('a listener whose server lives', () => {
         server.close();
       }
     }, null);
-    expect(seen.holders.map(({ command, role }) => [command, role])).toEqual([
+    // By process id, and those begin anew once they have come to their end.
+    expect(seen.holders.map(({ command, role }) => [command, role]).sort()).toEqual([
       ['node', 'owner'],
       ['sh', 'copy'],
       ['sleep', 'copy'],
@@ -196,6 +203,72 @@ describe('a listener whose server lives', () => {
       }
     }, null);
     expect(role).toBe('owner');
+  });
+});
+
+/** The roles of those that have the listeners that a python program made and named. */
+async function rolesOf(program: string, args: readonly string[] = []): Promise<string[]> {
+  const server = spawn('python3', ['-c', program, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  try {
+    const [said] = (await once(server.stdout, 'data')) as [Buffer];
+    const places = String(said).split(' ');
+    return await waitFor('all that run to have come to rest', () => {
+      const { listeners } = listListeners();
+      const found = places.flatMap((place) => listeners.filter(({ local }) => local === place));
+      const holders = found.flatMap((listener) => listener.holders);
+      if (holders.some(({ role }) => role === 'unknown')) return false;
+      return holders.map(({ command, role }) => `${command} ${role}`);
+    });
+  } finally {
+    if (server.pid !== undefined) process.kill(-server.pid, 'SIGKILL');
+  }
+}
+
+describe('one process', () => {
+  it('is judged for each of its listeners', async () => {
+    const program = `
+import os, select, socket, sys
+watched, accepted, idle = [socket.create_server(('127.0.0.1', 0)) for _ in range(3)]
+epoll = select.epoll()
+epoll.register(watched)
+client = socket.create_connection(accepted.getsockname())
+kept = accepted.accept()
+named = [watched, accepted, idle]
+os.write(1, ' '.join('%s:%d' % each.getsockname() for each in named).encode())
+sys.stdin.read()`;
+    expect(await rolesOf(program)).toEqual(['python3 owner', 'python3 owner', 'python3 copy']);
+  });
+
+  it('that handles the only connection of a Unix listener is its server', async () => {
+    const program = `
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen()
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+kept = server.accept()
+os.write(1, sys.argv[1].encode())
+sys.stdin.read()`;
+    const at = path.join(makeScratch(), 'busy.sock');
+    expect(await rolesOf(program, [at])).toEqual(['python3 owner']);
+  });
+
+  it('that was handed a connection with the listener is no server by that', async () => {
+    const program = `
+import os, socket, subprocess, sys
+server = socket.create_server(('127.0.0.1', 0))
+client = socket.create_connection(server.getsockname())
+kept = server.accept()[0]
+numbers = [server.fileno(), kept.fileno()]
+subprocess.Popen(['sleep', '60'], stdout=2, pass_fds=numbers)
+os.write(1, ('%s:%d' % server.getsockname()).encode())
+sys.stdin.read()`;
+    // By process id, and those begin anew once they have come to their end.
+    expect((await rolesOf(program)).sort()).toEqual(['python3 owner', 'sleep copy']);
   });
 });
 
@@ -289,10 +362,111 @@ describe('explainPort', () => {
       setImmediate(() => process.exit(0));
       return { waiting, connected };
     }, null);
-    expect(seen.waiting).toMatchObject({ free: true });
-    expect(seen.waiting.causes[0]).toMatchObject({ kind: 'time-wait', blocks: 'without-reuse' });
+    // Nobody has it any more who could be asked whether it had SO_REUSEADDR.
+    expect(seen.waiting).toMatchObject({ free: null });
+    expect(seen.waiting.causes[0]).toMatchObject({ kind: 'time-wait', blocks: 'unknown' });
+    expect(seen.connected.free).toBe(true);
     expect(seen.connected.causes[0]).toMatchObject({ kind: 'connection', blocks: 'without-reuse' });
     expect(seen.connected.text).toContain('node (pid');
+  });
+
+  it('is right about sockets with and without SO_REUSEADDR, as a bind shows', async () => {
+    const seen = await inNode(async ({ sallyport, require }) => {
+      const { spawn } = require('node:child_process') as typeof import('node:child_process');
+      const net = require('node:net') as typeof import('node:net');
+      const events = require('node:events') as typeof import('node:events');
+      // Bound without and with it; a connection begun from a port; what a listener without and one
+      // with it let in, which has its server's.
+      const program = `
+import os, socket, sys
+def bound(reuse):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+    s.bind(('127.0.0.1', 0))
+    return s
+kept = []
+def connect(reuse):
+    listener = bound(reuse)
+    listener.listen()
+    client = socket.create_connection(listener.getsockname())
+    kept.extend([client, listener.accept()[0]])
+    listener.close()
+    return kept[-2:]
+idle, reusable = bound(0), bound(1)
+begun, accepted = connect(0)
+let_in = connect(1)[1]
+named = [idle, reusable, begun, accepted, let_in]
+os.write(1, '\\n'.join(str(each.getsockname()[1]) for each in named).encode())
+sys.stdin.read()`;
+      const child = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+      try {
+        const [lines] = (await events.once(child.stdout, 'data')) as [Buffer];
+        const ports = String(lines).trim().split('\n').map(Number);
+        const results: Array<{ blocks: unknown; free: unknown; binds: boolean }> = [];
+        for (const port of ports) {
+          const { free, causes } = sallyport.explainPort(port);
+          const server = net.createServer();
+          const binds = await new Promise<boolean>((resolve) => {
+            server.once('error', () => resolve(false)).listen(port, () => resolve(true));
+          });
+          server.close();
+          results.push({ blocks: causes[0]?.blocks, free, binds });
+        }
+        return results;
+      } finally {
+        child.kill();
+      }
+    }, null);
+    const stops = { blocks: 'always', free: false, binds: false };
+    const lets = { blocks: 'without-reuse', free: true, binds: true };
+    expect(seen).toEqual([stops, lets, stops, stops, lets]);
+  });
+
+  needs('root').it('does not know it of those whom it may not ask', async () => {
+    const bound = spawn(
+      'python3',
+      [
+        '-c',
+        'import socket,time; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1],flush=True); time.sleep(60)',
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    try {
+      const [line] = (await once(bound.stdout, 'data')) as [Buffer];
+      const port = Number(String(line));
+      const explained = await inNode(({ sallyport }, port) => sallyport.explainPort(port), port, {
+        unprivileged: true,
+      });
+      expect(explained).toMatchObject({
+        free: null,
+        causes: [{ kind: 'bound', blocks: 'unknown' }],
+      });
+    } finally {
+      bound.kill();
+    }
+  });
+
+  it('says of a listener in a message on its way that no process has it', async () => {
+    const program = `
+import os, socket, sys
+ends = socket.socketpair()
+server = socket.create_server(('127.0.0.1', 0))
+port = server.getsockname()[1]
+socket.send_fds(ends[0], [b'x'], [server.fileno()])
+server.close()
+os.write(1, str(port).encode())
+sys.stdin.read()`;
+    const sender = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+    try {
+      const [said] = (await once(sender.stdout, 'data')) as [Buffer];
+      const { free, causes } = explainPort(Number(String(said)));
+      expect(free).toBe(false);
+      expect(causes).toEqual([expect.objectContaining({ kind: 'hidden', blocks: 'always' })]);
+      expect(causes[0]?.text).toMatch(/a message on its way that hands it over\.$/);
+      expect(causes[0]?.advice).toBe(process.getuid?.() === 0 ? '' : 'Ask again as root.');
+    } finally {
+      sender.kill();
+    }
   });
 
   it('a port that nobody has is free', async () => {

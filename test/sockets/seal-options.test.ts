@@ -37,6 +37,56 @@ describe('sealDescriptors', () => {
     expect((await seal({ kinds: 'all', standard: true })).standard).toEqual([0, 1, 2]);
   });
 
+  it('a later pass at the limit of descriptors ends nothing, and the next one seals', async () => {
+    const seen = await inNode(async ({ sallyport, storm, processes, require }) => {
+      const fs = require('node:fs') as typeof import('node:fs');
+      const sealed: number[] = [];
+      sallyport.sealDescriptors({
+        kinds: 'listeners',
+        every: 5,
+        onSealed: (found) => sealed.push(...found.map(({ fd }) => fd)),
+      });
+      storm.setSoftLimit('nofile', 60);
+      const { fd } = storm.listenInheritable(40);
+      const fillers: number[] = [];
+      let refusal: unknown;
+      try {
+        for (;;) fillers.push(fs.openSync('/dev/null', 'r'));
+      } catch {
+        try {
+          sallyport.sealDescriptors();
+        } catch (error) {
+          refusal = (error as Error).message;
+        }
+      }
+      // A timer of the same interval that was started later: it runs after the one that seals.
+      await new Promise<void>((resolve) => {
+        let left = 3;
+        const timer = setInterval(() => {
+          if (--left > 0) return;
+          clearInterval(timer);
+          resolve();
+        }, 5);
+      });
+      const during = [...sealed];
+      for (const filler of fillers) fs.closeSync(filler);
+      await processes.waitFor('the next pass', () => storm.isCloexec(fd));
+      return { during, sealed, refusal };
+    }, null);
+    expect(seen).toEqual({
+      during: [],
+      sealed: [40],
+      refusal: expect.stringMatching(/^seal EMFILE: .*: all of 60 descriptors are open/) as string,
+    });
+  });
+
+  it('refuses to leave out what is no number of a descriptor', () => {
+    for (const fd of [-1, 0.5, NaN, 2 ** 31, 2 ** 32 + 5]) {
+      const { code } = thrown(() => sealDescriptors({ except: [fd] }));
+      expect(code).toBe('ERR_SALLYPORT_INVALID_ARGUMENT');
+    }
+  });
+
   it('seals again what is opened later, and keeps no process running', async () => {
     const seen = await inNode(async ({ sallyport, storm, processes }) => {
       const stop = new AbortController();
