@@ -14,6 +14,7 @@ import * as importTime from './trials/import-time.mjs';
 import * as memory from './trials/memory.mjs';
 import * as options from './trials/options.mjs';
 import * as pipes from './trials/pipes.mjs';
+import * as supervised from './trials/supervised.mjs';
 import * as throughput from './trials/throughput.mjs';
 import { writeDocs } from './write-docs.mjs';
 
@@ -23,6 +24,7 @@ const TRIALS = {
   heap,
   descriptors,
   throughput,
+  supervised,
   pipes,
   import: importTime,
   memory,

@@ -19,8 +19,11 @@ serve({
   start: (file) => call(file, [], { stdio: 'null', ...given }),
   startPiped: (file, args) => call(file, args, { ...given, stdio: 'pipe' }),
   started: (child) => child,
-  // A plan, as planLaunch gives it, has no exit.
-  exited: async (child) => (name === 'planLaunch' ? undefined : exited(await child)),
+  // A plan, as planLaunch gives it, has no exit; what run gives is awaited itself.
+  exited: async (child) => {
+    const started = await child;
+    if (name !== 'planLaunch' && name !== 'run') await exited(started);
+  },
   drain: async (child) => drain(await child),
   fill: async (child, bytes) => fill(await child, bytes),
   kill: async (child) => (await child).kill('SIGKILL'),

@@ -70,8 +70,8 @@ static int64_t Now(void) {
   return time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-static void ReportTo(int32_t control, uint32_t kind, int32_t pid, int32_t code, int32_t status,
-                   const struct Usage* usage) {
+static struct LauncherReport MakeReport(uint32_t kind, int32_t pid, int32_t code, int32_t status,
+                                        const struct Usage* usage) {
   struct LauncherReport report = {kind, pid, code, status, {0}};
   if (usage != 0) {
     report.usage[0] = (uint64_t)(usage->user_seconds * 1000000 + usage->user_microseconds);
@@ -84,18 +84,34 @@ static void ReportTo(int32_t control, uint32_t kind, int32_t pid, int32_t code, 
     report.usage[7] = (uint64_t)usage->nvcsw;
     report.usage[8] = (uint64_t)usage->nivcsw;
   }
-  CALL6(__NR_sendto, control, &report, sizeof report, MSG_NOSIGNAL, 0, 0);
+  return report;
 }
 
-static void Report(uint32_t kind, int32_t pid, int32_t code, int32_t status,
-                   const struct Usage* usage) {
-  ReportTo(CONTROL, kind, pid, code, status, usage);
+static void Send(int32_t control, const struct LauncherReport* reports, unsigned long count) {
+  CALL6(__NR_sendto, control, reports, count * sizeof *reports, MSG_NOSIGNAL, 0, 0);
+}
+
+/* The end of the program, and the end of the tree where that comes at once: said together, they
+   wake the other side once. */
+static struct LauncherReport pending[2];
+static unsigned long pending_count;
+
+static void Flush(void) {
+  if (pending_count > 0) Send(CONTROL, pending, pending_count);
+  pending_count = 0;
+}
+
+static void ReportSignal(int signal, int32_t processes) {
+  Flush();
+  const struct LauncherReport report = MakeReport(REPORT_SIGNALLED, processes, 0, signal, 0);
+  Send(CONTROL, &report, 1);
 }
 
 __attribute__((noreturn)) static void Finish(void) {
   struct Usage usage;
   CALL2(__NR_getrusage, RUSAGE_CHILDREN, &usage);
-  Report(REPORT_EMPTY, 0, 0, 0, &usage);
+  pending[pending_count++] = MakeReport(REPORT_EMPTY, 0, 0, 0, &usage);
+  Flush();
   for (;;) CALL1(__NR_exit_group, 0);
 }
 
@@ -116,24 +132,25 @@ static void ReapAll(void) {
     struct Usage usage;
     const long result = CALL5(__NR_waitid, P_ALL, 0, &info, WEXITED | WNOHANG, &usage);
     if (result == -ECHILD) Finish();
-    if (result < 0 || info.pid == 0) return;
+    if (result < 0 || info.pid == 0) break;
     if (info.pid == program) {
       program = 0;
-      Report(REPORT_EXITED, info.pid, info.code, info.status, &usage);
+      pending[pending_count++] =
+          MakeReport(REPORT_EXITED, info.pid, info.code, info.status, &usage);
     }
   }
+  Flush();
 }
 
 static void EndAfter(int32_t grace_ms) {
-  Report(REPORT_SIGNALLED, SignalDescendants(SIGTERM), 0, SIGTERM, 0);
+  ReportSignal(SIGTERM, SignalDescendants(SIGTERM));
   kill_at = Now() + (grace_ms < 0 ? 0 : grace_ms);
 }
 
 static void StartKilling(void) {
   if (killing) return;
   killing = 1;
-  const long count = ForEachChild(KillChild);
-  Report(REPORT_SIGNALLED, (int32_t)count, 0, SIGKILL, 0);
+  ReportSignal(SIGKILL, (int32_t)ForEachChild(KillChild));
 }
 
 static void Obey(const struct LauncherCommand* command) {
@@ -179,9 +196,11 @@ static void TakeCommands(void) {
 /* In the child of the fork. What is ours is close-on-exec. */
 __attribute__((noreturn)) static void StartProgram(char* block, int status) {
   const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
-  /* By the program to be, which may kill its init as soon as it runs: whoever has seen the end of the
-     status pipe finds this, whatever has become of us. */
-  ReportTo(header->control, REPORT_STARTED, (int32_t)CALL0(__NR_getpid), 0, 0, 0);
+  /* By the program to be, which may kill its init as soon as it runs: whoever has seen the end of
+     the status pipe finds this, whatever has become of us. */
+  const struct LauncherReport started =
+      MakeReport(REPORT_STARTED, (int32_t)CALL0(__NR_getpid), 0, 0, 0);
+  Send(header->control, &started, 1);
   if (header->session == 0) CALL0(__NR_setsid);
   if (header->session == 1) CALL2(__NR_setpgid, 0, 0);
   if (header->foreground >= 0) {
@@ -238,7 +257,7 @@ void BeInit(char* block, int status) {
     CALL5(__NR_ppoll, entries, 2, wait_ms < 0 ? 0 : &wait, 0, 0);
 
     char drained[128 * 8]; /* signalfd_siginfo */
-    while (CALL3(__NR_read, SIGNALS, drained, sizeof drained) > 0) {
+    while (CALL3(__NR_read, SIGNALS, drained, sizeof drained) == sizeof drained) {
     }
     ReapAll();
     if (entries[0].revents != 0) TakeCommands();

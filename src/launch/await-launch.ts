@@ -1,12 +1,11 @@
 // Waits for the outcome of a launch that a lane has been given.
-import { addAbortListener } from 'node:events';
 import { constants } from 'node:os';
 
 import { isFailure, native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
+import { abortError, listenForAbort, type Cancellation } from './cancellation.js';
 import { countReference, expectLaunch, ignoreExit, type Launched } from './events.js';
 import { launchError } from './failure.js';
-import { abortError } from './supervision.js';
 
 /**
  * @param adopt called as soon as the process runs and before anything else is heard of it; what it
@@ -16,7 +15,7 @@ import { abortError } from './supervision.js';
 export function awaitLaunch<T>(
   job: number,
   plan: LaunchPlan,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal | Cancellation | undefined,
   adopt: (launched: Launched) => T,
 ): Promise<T> {
   countReference(1);
@@ -25,14 +24,14 @@ export function awaitLaunch<T>(
     const takeBack = (): void => {
       takenBack = true;
       native().cancelLaunch(job);
-      reject(abortError(signal as AbortSignal));
+      reject(abortError(signal as AbortSignal | Cancellation));
     };
-    const listener = signal === undefined ? undefined : addAbortListener(signal, takeBack);
+    const stopListening = signal === undefined ? undefined : listenForAbort(signal, takeBack);
 
     expectLaunch(job, {
       receiveLaunch(outcome): void {
         countReference(-1);
-        listener?.[Symbol.dispose]();
+        stopListening?.();
         if (isFailure(outcome)) {
           // Of a launch that was taken back the caller has heard already.
           if (!takenBack) reject(launchError(plan, outcome));

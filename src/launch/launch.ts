@@ -3,13 +3,14 @@ import { isFailure, native } from '../native.js';
 import { takeOptions, type RawOptions, type SpawnOptions } from '../plan/options.js';
 import { adopt } from './adopt.js';
 import { awaitLaunch } from './await-launch.js';
+import { abortError, type Cancellation } from './cancellation.js';
 import type { OutputOpener } from './channels.js';
 import type { Child } from './child.js';
 import { listenForEvents } from './events.js';
 import { launchError } from './failure.js';
 import { withRequest } from './request.js';
 import { splitArguments } from './spawn.js';
-import { abortError, takeSupervision } from './supervision.js';
+import { takeSupervision } from './supervision.js';
 
 export function launch(file: string, options: SpawnOptions): Promise<Child>;
 export function launch(
@@ -41,6 +42,8 @@ export interface Takeover {
   readonly openOutput?: OutputOpener;
   /** Once it has ended it stays a zombie until `releaseZombie`: nobody else comes to its number. */
   readonly keepsZombie?: boolean;
+  /** Takes the launch back, and nothing after that. */
+  readonly cancellation?: Cancellation;
 }
 
 /** @internal `launch` with more say. */
@@ -48,15 +51,16 @@ export async function launchChild(
   file: unknown,
   args: unknown,
   raw: RawOptions,
-  { openOutput, keepsZombie = false }: Takeover = {},
+  { openOutput, keepsZombie = false, cancellation }: Takeover = {},
 ): Promise<Child> {
   const supervision = takeSupervision(raw);
   return withRequest('launch', file, args, raw, (plan, request) => {
-    if (supervision.signal?.aborted === true) throw abortError(supervision.signal);
+    const signal = cancellation ?? supervision.signal;
+    if (signal?.aborted === true) throw abortError(signal);
     listenForEvents();
     const job = native().launch(...request(), plan.noNewPrivileges, undefined, keepsZombie);
     if (isFailure(job)) throw launchError(plan, job);
-    return awaitLaunch(job, plan, supervision.signal, (launched) =>
+    return awaitLaunch(job, plan, signal, (launched) =>
       adopt(plan, launched, supervision, openOutput),
     );
   });

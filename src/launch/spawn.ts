@@ -4,11 +4,12 @@ import { isRecord } from '../own-properties.js';
 import { takeOptions, type PlanOptions, type SpawnOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { adopt } from './adopt.js';
+import { abortError } from './cancellation.js';
 import type { Child } from './child.js';
 import { listenForEvents } from './events.js';
 import { launchError } from './failure.js';
 import { withRequest } from './request.js';
-import { abortError, takeSupervision } from './supervision.js';
+import { takeSupervision } from './supervision.js';
 
 export function planLaunch(file: string, options: PlanOptions): LaunchPlan;
 export function planLaunch(

@@ -3,6 +3,7 @@ import { addAbortListener } from 'node:events';
 
 import { invalid } from '../errors.js';
 import type { RawOptions } from '../plan/options.js';
+import { abortError } from './cancellation.js';
 import type { Child } from './child.js';
 import { signalNumber } from '../signals.js';
 
@@ -59,11 +60,4 @@ export function supervise(child: Child, { signal, timeout, killSignal }: Supervi
       listener[Symbol.dispose]();
     });
   }
-}
-
-/** As Node's own: name `AbortError`, code `ABORT_ERR`, the signal's reason as its cause. */
-export function abortError(signal: AbortSignal): Error {
-  const error = new Error('The operation was aborted', { cause: signal.reason });
-  error.name = 'AbortError';
-  return Object.assign(error, { code: 'ABORT_ERR' });
 }

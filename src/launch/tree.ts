@@ -7,6 +7,7 @@ import type { LaunchPlan } from '../plan/plan.js';
 import { signalName } from '../signals.js';
 import { awaitLaunch } from './await-launch.js';
 import type { OutputOpener } from './channels.js';
+import { abortError, type Cancellation } from './cancellation.js';
 import { Child } from './child.js';
 import {
   countReference,
@@ -23,7 +24,7 @@ import { launchError } from './failure.js';
 import { COMMAND, decodeExit, REPORT } from './init-protocol.js';
 import type { ProcessLink } from './process-link.js';
 import { withRequest } from './request.js';
-import { abortError, takeSupervision } from './supervision.js';
+import { takeSupervision } from './supervision.js';
 
 const { ESRCH } = constants.errno;
 const { SIGCONT, SIGKILL } = constants.signals;
@@ -65,6 +66,8 @@ export interface Tree {
 /** How the program is to be taken over, and where it is born. */
 export interface TreeOptions {
   readonly openOutput?: OutputOpener | undefined;
+  /** Takes the launch back, and nothing after that. */
+  readonly cancellation?: Cancellation | undefined;
   /** Absolute path of a cgroup v2; '' is our own. */
   readonly cgroup?: string;
 }
@@ -79,9 +82,10 @@ export async function launchTree(
   file: unknown,
   args: unknown,
   raw: RawOptions,
-  { openOutput, cgroup = '' }: TreeOptions = {},
+  { openOutput, cancellation, cgroup = '' }: TreeOptions = {},
 ): Promise<Tree> {
-  const { signal, killSignal } = takeSupervision(raw);
+  const supervision = takeSupervision(raw);
+  const signal = cancellation ?? supervision.signal;
   const start = (plan: LaunchPlan, request: () => NativeRequest): Promise<Tree> => {
     if (signal?.aborted === true) throw abortError(signal);
     listenForEvents();
@@ -91,7 +95,7 @@ export async function launchTree(
       job,
       plan,
       signal,
-      (launched) => new InitTree(plan, launched, killSignal, openOutput),
+      (launched) => new InitTree(plan, launched, supervision.killSignal, openOutput),
     );
   };
   return withRequest('run', file, args, raw, start, cgroup);

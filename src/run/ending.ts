@@ -1,4 +1,5 @@
 // Why a run is ended by us: the first reason counts, whatever comes after it.
+import { Cancellation } from '../launch/cancellation.js';
 import type { Contained } from './containment.js';
 import type { RunWish } from './options.js';
 import type { StallEvidence } from './stall.js';
@@ -12,9 +13,10 @@ export class Ending {
   fault: Error | undefined;
   /** Resolves with the first reason. */
   readonly begun: Promise<void>;
+  /** Takes back a launch that is under way. */
+  readonly launch = new Cancellation();
 
   readonly #grace: number;
-  readonly #launch = new AbortController();
   #resolve!: () => void;
   #contained: Contained | undefined;
   readonly #undo: Array<() => void> = [];
@@ -36,15 +38,10 @@ export class Ending {
     this.onClose(() => signal?.removeEventListener('abort', abort));
   }
 
-  /** Takes back a launch that is under way. */
-  get launchSignal(): AbortSignal {
-    return this.#launch.signal;
-  }
-
   begin(kind: EndingKind): void {
     if (this.kind !== undefined) return;
     this.kind = kind;
-    if (this.#contained === undefined) this.#launch.abort();
+    if (this.#contained === undefined) this.launch.cancel();
     else this.#contained.end(this.#grace);
     this.#resolve();
   }

@@ -8,7 +8,7 @@ import type { Contain, Contained, SentSignal, TreeEnd } from './containment.js';
 import { findHolders } from './holders.js';
 import { pipeInode } from './pour.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
-import { describeSurvivors, killAll, listMembers, type Traces } from './walk.js';
+import { describeSurvivors, killAll, listMembers } from './walk.js';
 
 /** Milliseconds between two looks at the init: whether it goes on, and whom it has adopted. */
 const LOOK_INTERVAL = 250;
@@ -17,18 +17,18 @@ const HASTY_INTERVAL = 50;
 /** An init that was found stopped for so long, however often it was continued, is given up. */
 const STOPPED_PATIENCE = 2_000;
 /** How long an init may take over killing before it is looked at what it cannot kill. */
-const KILLING_PATIENCE = 10_000;
+const KILLING_PATIENCE = 5_000;
 /** How long after SIGKILL a process counts as one that cannot be ended. */
 const UNKILLABLE_AFTER = 2_000;
-/** Adopted processes that are remembered. */
+/** Of more adopted processes than this, those that have ended are forgotten. */
 const MOST_KNOWN = 4_096;
 /** Clock ticks a second in /proc, and how far its clock and ours may be apart, in ticks. */
 const TICKS = 100;
 const TOLERANCE = 3;
 
-export const containByInit: Contain = async (file, args, options, { openOutput }) => {
+export const containByInit: Contain = async (file, args, options, takeover) => {
   const begun = performance.now();
-  return new InitRun(await launchTree(file, args, options, { openOutput }), begun);
+  return new InitRun(await launchTree(file, args, options, takeover), begun);
 };
 
 class InitRun implements Contained {
@@ -39,8 +39,8 @@ class InitRun implements Contained {
   readonly #tree: Tree;
   /** Before anything of the run was started, by performance.now(). */
   readonly #begun: number;
-  /** pid → start time: the children of the init when it was last looked at. */
-  #known = new Map<number, number>();
+  /** pid → start time: children of the init, as they were seen. */
+  readonly #known = new Map<number, number>();
   readonly #released = new Map<number, number>();
   #timer: NodeJS.Timeout | undefined;
   #stoppedSince: number | undefined;
@@ -93,33 +93,37 @@ class InitRun implements Contained {
     if (this.#isOver || this.#isGivenUp) return;
     const now = performance.now();
     const state = readProcess(this.#tree.initPid)?.state;
+    this.#noteAdopted();
     // Whoever may signal the program's init, or trace it, has its user: the program itself.
-    if (state === 'T' || state === 't') {
-      this.#stoppedSince ??= now;
-      this.#tree.wake();
-    } else {
-      this.#stoppedSince = undefined;
-      this.#noteAdopted();
-    }
-    if (
-      now - (this.#stoppedSince ?? now) > STOPPED_PATIENCE ||
-      now - this.#killAt > KILLING_PATIENCE
-    ) {
+    if (state === 'T' || state === 't') this.#stoppedSince ??= now;
+    else this.#stoppedSince = undefined;
+    const stopped = now - (this.#stoppedSince ?? now);
+    if (stopped > STOPPED_PATIENCE || now - this.#killAt > KILLING_PATIENCE) {
       void this.#giveUp();
       return;
     }
+    if (this.#stoppedSince !== undefined) this.#tree.wake();
     const isUrgent = this.#killAt !== Infinity || this.#stoppedSince !== undefined;
     this.#lookLater(isUrgent ? HASTY_INTERVAL : LOOK_INTERVAL);
   }
 
-  /** A process whose parents have ended can be told from a stranger's as long as the init is there. */
+  /**
+   * A process whose parents have ended can be told from a stranger's as long as the init is there. Who
+   * was passed over while others ended, proc_tid_children(5), is found by a later look.
+   */
   #noteAdopted(): void {
-    const known = new Map<number, number>();
-    for (const pid of readChildren(this.#tree.initPid).slice(0, MOST_KNOWN)) {
-      const startTime = this.#known.get(pid) ?? readProcess(pid)?.startTime;
-      if (startTime !== undefined) known.set(pid, startTime);
+    if (this.#known.size > MOST_KNOWN) this.#forgetEnded();
+    for (const pid of readChildren(this.#tree.initPid)) {
+      if (this.#known.has(pid)) continue;
+      const facts = readProcess(pid);
+      if (facts?.alive === true) this.#known.set(pid, facts.startTime);
     }
-    this.#known = known;
+  }
+
+  #forgetEnded(): void {
+    for (const [pid, startTime] of this.#known) {
+      if (readProcess(pid)?.startTime !== startTime) this.#known.delete(pid);
+    }
   }
 
   /** While the init is there, stopped or not, nothing of the run can be anywhere but below it. */
@@ -144,33 +148,48 @@ class InitRun implements Contained {
     clearTimeout(this.#timer);
     const signalled = end.signalled.filter(({ processes }) => processes > 0).map(toSent);
     const released = [...end.released];
-    if (end.empty) {
-      return { signalled, survivors: [], released, lost: false, treeUsage: end.usage };
+    let left: ProcessFacts[] = [];
+    if (!end.empty) {
+      for (const { pid, startTime } of this.#unkillable) this.#known.set(pid, startTime);
+      const found = await killAll(() => this.#listLost(), UNKILLABLE_AFTER);
+      this.#killed += found.killed;
+      left = found.left;
     }
-    for (const { pid, startTime } of this.#unkillable) this.#known.set(pid, startTime);
-    const traces = this.#gatherTraces();
-    const { killed, left } = await killAll(() => listMembers(traces), UNKILLABLE_AFTER);
-    const processes = this.#killed + killed;
-    if (processes > 0) signalled.push({ signal: 'SIGKILL', at: 'kill', processes });
+    if (this.#killed > 0)
+      signalled.push({ signal: 'SIGKILL', at: 'kill', processes: this.#killed });
+    // An init that did all it could, and was given up for what it cannot kill, has lost nothing.
+    const lost = this.#isGivenUp ? this.#stoppedSince !== undefined : !end.empty;
     const survivors = describeSurvivors(left);
-    // An init that did all it could has lost nothing.
-    const lost = !this.#isGivenUp || this.#stoppedSince !== undefined;
-    return { signalled, survivors, released, lost, treeUsage: null };
+    return { signalled, survivors, released, lost, treeUsage: end.usage };
   }
 
-  #gatherTraces(): Traces {
-    const elapsed = (performance.now() - this.#begun) / 1_000;
-    const since = Math.floor((uptime() - elapsed) * TICKS) - TOLERANCE;
-    const known = new Map(this.#known);
+  #listLost(): ProcessFacts[] {
+    const traces = {
+      target: this.child.pid,
+      since: toTicks(this.#begun),
+      known: this.#known,
+      released: this.#released,
+    };
+    const members = listMembers(traces);
+    if (members.length > 0) return members;
     // Whoever can write to a pipe of the run, and was not there before it, has it from the run.
     const inodes = [pipeInode(this.child.stdout), pipeInode(this.child.stderr)];
     const { holders } = findHolders(inodes.filter((inode) => inode !== undefined));
     for (const { pid } of [...holders.values()].flat()) {
       const facts = readProcess(pid);
-      if (facts !== undefined && facts.startTime >= since) known.set(pid, facts.startTime);
+      if (facts === undefined || facts.startTime < traces.since) continue;
+      // Another child of ours may have it until its exec, where lanes share our table.
+      if (facts.ppid === process.pid && process.pid !== 1) continue;
+      this.#known.set(pid, facts.startTime);
     }
-    return { target: this.child.pid, since, known, released: this.#released };
+    return listMembers(traces);
   }
+}
+
+/** What /proc counts in, no later than that time of performance.now(). */
+function toTicks(time: number): number {
+  const ago = (performance.now() - time) / 1_000;
+  return Math.floor((uptime() - ago) * TICKS) - TOLERANCE;
 }
 
 function toSent({ signal, processes }: { signal: string; processes: number }): SentSignal {

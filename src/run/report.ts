@@ -119,6 +119,8 @@ export interface Findings {
   readonly startedAt: string;
   readonly durationMs: number;
   readonly plan: LaunchPlan | null;
+  /** Of the plan, where that has been done. */
+  readonly description?: PlanDescription;
   readonly error: SallyportError | null;
   readonly status: ExitStatus | null;
   readonly ending: Pick<Ending, 'kind' | 'stall'>;
@@ -131,7 +133,7 @@ export interface Findings {
 
 export function assembleReport(found: Findings): RunReport {
   const { plan, method, end, output, input } = found;
-  const description = plan === null ? null : describePlan(plan);
+  const description = found.description ?? (plan === null ? null : describePlan(plan));
   const outcome = assembleOutcome(found);
   const complete =
     (outcome.kind === 'exited' || outcome.kind === 'signaled') &&

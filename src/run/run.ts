@@ -1,20 +1,26 @@
 // Starts a program, watches over it, ends what is left of it, and gives a report.
 import { SallyportError } from '../errors.js';
-import type { Child } from '../launch/child.js';
 import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
 import { loopTimers } from '../launch/timers.js';
-import { Channel } from './channel.js';
+import { describePlan } from '../plan/describe.js';
 import { startClock, type Clock } from './clock.js';
 import type { Contained, TreeEnd } from './containment.js';
 import { Ending } from './ending.js';
 import { openFiles, type OpenFiles } from './files.js';
 import { Handle, type RunUnderWay } from './handle.js';
-import { findHolders } from './holders.js';
 import { Feeder } from './input.js';
 import { takeRunOptions, type RunOptions, type RunWish } from './options.js';
-import { openPoured, pipeInode } from './pour.js';
-import { Patience, pollOnce } from './patience.js';
+import { Patience } from './patience.js';
+import { openPoured } from './pour.js';
+import {
+  finishReading,
+  isOpen,
+  openChannels,
+  reportChannels,
+  stopReading,
+  type Channels,
+} from './reading.js';
 import { assembleReport, type RunReport } from './report.js';
 import { watchForStall } from './stall.js';
 
@@ -108,9 +114,9 @@ async function start(
   ending: Ending,
 ): Promise<Contained | null> {
   if (ending.kind !== undefined) return null;
-  const options = { ...wish.plan, signal: ending.launchSignal };
+  const takeover = { openOutput: openPoured, cancellation: ending.launch };
   try {
-    return await wish.containment.contain(file, args, options, { openOutput: openPoured });
+    return await wish.containment.contain(file, args, wish.plan, takeover);
   } catch (error) {
     if (ending.kind !== undefined && (error as Error).name === 'AbortError') return null;
     throw error;
@@ -129,6 +135,8 @@ async function accompany(
   files.input.start(child.stdin);
   ending.attach(contained);
   watchStall(child.pid, wish, ending, channels);
+  // While there is nothing to do but to wait.
+  const description = describePlan(child.plan);
 
   await Promise.race([child.exited, contained.ended]);
   const durationMs = clock.elapsed();
@@ -142,11 +150,13 @@ async function accompany(
   contained.end(wish.grace);
   const end = await contained.ended;
   const status = await takeStatus(contained, end);
-  // Whoever has a pipe open now is outside of the run, or cannot be ended.
-  const patience = new Patience(wish.grace);
-  await finishReading(channels, wish.drain, patience.over);
-  patience.cancel();
-  unreadable = Math.max(unreadable, await stopReading(channels));
+  if (isOpen(channels)) {
+    // Whoever has a pipe open now is outside of the run, or cannot be ended.
+    const patience = new Patience(wish.grace);
+    await finishReading(channels, wish.drain, patience.over);
+    patience.cancel();
+    unreadable = Math.max(unreadable, await stopReading(channels));
+  }
   const input = files.input.stop();
   await files.flush(channels, ending.begun, wish.grace);
   ending.close();
@@ -155,6 +165,7 @@ async function accompany(
     startedAt: clock.startedAt,
     durationMs,
     plan: child.plan,
+    description,
     error: null,
     status,
     ending,
@@ -169,32 +180,6 @@ async function accompany(
   return report;
 }
 
-interface Channels {
-  readonly stdout: Channel;
-  readonly stderr: Channel;
-}
-
-function openChannels(
-  { stdout, stderr }: Pick<Child, 'stdout' | 'stderr'>,
-  { output }: RunWish,
-  ending: Ending,
-  sinks: Pick<OpenFiles, 'stdout' | 'stderr'>,
-): Channels {
-  const listener = {
-    onExceeded: (): void => {
-      ending.begin('output-limit');
-    },
-    onFault: (error: Error): void => {
-      ending.fault ??= error;
-      ending.begin('aborted');
-    },
-  };
-  return {
-    stdout: new Channel(stdout, output.stdout, sinks.stdout, listener),
-    stderr: new Channel(stderr, output.stderr, sinks.stderr, listener),
-  };
-}
-
 function watchStall(
   target: number,
   { stall }: RunWish,
@@ -207,34 +192,6 @@ function watchStall(
     ending.begin('stalled');
   });
   ending.onClose(stopWatching);
-}
-
-/** Until both have ended; or the time has passed and what is in the pipes by then has been read. */
-async function finishReading(
-  { stdout, stderr }: Channels,
-  time: number,
-  interrupted: Promise<void>,
-): Promise<void> {
-  const closed = Promise.all([stdout.closed, stderr.closed]);
-  const patience = new Patience(time);
-  await Promise.race([closed, patience.over, interrupted]);
-  patience.cancel();
-  await Promise.race([Promise.all([stdout.drained(), stderr.drained()]), interrupted]);
-}
-
-/** @returns how many processes could not be asked whether they hold a pipe */
-async function stopReading({ stdout, stderr }: Channels): Promise<number> {
-  const open = [stdout, stderr].filter((channel) => channel.isOpen);
-  if (open.length === 0) return 0;
-  const inodes = open.map((channel) => pipeInode(channel.stream));
-  const { holders, unreadable } = findHolders(inodes.filter((inode) => inode !== undefined));
-  // The holder may have let go just now.
-  await pollOnce();
-  for (const [index, channel] of open.entries()) {
-    const heldBy = holders.get(inodes[index] ?? -1n) ?? [];
-    channel.stop(heldBy.length > 0 || unreadable > 0 ? 'held' : 'cut', heldBy);
-  }
-  return unreadable;
 }
 
 async function takeStatus({ child }: Contained, end: TreeEnd): Promise<ExitStatus | null> {
@@ -267,10 +224,6 @@ async function reportUnstarted(
   });
   files?.appendRecord(report);
   return report;
-}
-
-async function reportChannels({ stdout, stderr }: Channels): Promise<RunReport['output']> {
-  return { stdout: await stdout.report(), stderr: await stderr.report() };
 }
 
 export function isRefusal(error: unknown): error is SallyportError {

@@ -14,6 +14,10 @@ import {
 /** Milliseconds between two looks at what is left, doubled each time. */
 const FIRST_PAUSE = 2;
 const LONGEST_PAUSE = 40;
+/** How long processes are waited for that have been told to stop: some are in the kernel. */
+const STOPPING = 200;
+
+const { SIGKILL, SIGSTOP } = constants.signals;
 
 /** What is known of a run by those who look at it from outside. */
 export interface Traces {
@@ -63,8 +67,8 @@ export function listMembers({ target, since, known, released }: Traces): Process
 }
 
 /**
- * SIGKILL to all that `list` gives, by pidfd, until it gives nothing: what was forked between a look
- * and the signal is found by the next one.
+ * SIGKILL to all that `list` gives, by pidfd, until it gives nothing. All are stopped first: a parent
+ * that is killed at once leaves a child of the last moment that nothing ties to it.
  *
  * @param time milliseconds after which what is still there counts as what cannot be ended
  */
@@ -72,6 +76,7 @@ export async function killAll(
   list: () => ProcessFacts[],
   time: number,
 ): Promise<{ killed: number; left: ProcessFacts[] }> {
+  await stopAll(list);
   const until = performance.now() + time;
   const killed = new Set<number>();
   // Twice nothing: a process that was forked during a look may have been passed over.
@@ -79,14 +84,37 @@ export async function killAll(
     const left = list();
     empty = left.length === 0 ? empty + 1 : 0;
     if (empty === 2 || performance.now() > until) return { killed: killed.size, left };
-    for (const { pid, startTime } of left) {
-      const errno = native().signalProcess(pid, startTime, constants.signals.SIGKILL);
-      if (errno === 0) killed.add(pid);
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, pause);
-    });
+    for (const { pid } of signalAll(left, SIGKILL)) killed.add(pid);
+    // Waiting does not help against another user's.
+    if (left.length > 0 && left.every(isForbidden)) return { killed: killed.size, left };
+    await wait(pause);
   }
+}
+
+/** Until none runs that may be stopped, or for as long as is worth while. */
+async function stopAll(list: () => ProcessFacts[]): Promise<void> {
+  const until = performance.now() + STOPPING;
+  for (;;) {
+    const running = list().filter(({ state }) => !'TtZX'.includes(state));
+    if (signalAll(running, SIGSTOP).length === 0 || performance.now() > until) return;
+    await wait(FIRST_PAUSE);
+  }
+}
+
+function signalAll(processes: readonly ProcessFacts[], signal: number): ProcessFacts[] {
+  return processes.filter(
+    ({ pid, startTime }) => native().signalProcess(pid, startTime, signal) === 0,
+  );
+}
+
+function isForbidden({ pid, startTime }: ProcessFacts): boolean {
+  return native().signalProcess(pid, startTime, 0) === constants.errno.EPERM;
+}
+
+function wait(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
 }
 
 export function describeSurvivors(left: readonly ProcessFacts[]): Survivor[] {

@@ -125,6 +125,32 @@ describe('a flood', () => {
   });
 });
 
+describe.each(methods)(
+  'a child that writes much and exits at once (containment %s)',
+  (containment) => {
+    it.each([
+      ['by a lane', {}],
+      ['by a lane without no_new_privs', { noNewPrivileges: false }],
+      ['with steps of the launcher', { umask: 0o22 }],
+      ['into the pipe of both', { output: { merge: true } }],
+    ])('%s: every byte arrives', async (_, options) => {
+      const bytes = 10_000_000;
+      const report = await run('head', ['-c', String(bytes), '/dev/zero'], {
+        containment,
+        ...options,
+      });
+      const { bytesSeen, bytesKept, sha256: hash, end } = report.output.stdout;
+      expect({ bytesSeen, bytesKept, hash, end }).toEqual({
+        bytesSeen: bytes,
+        bytesKept: bytes,
+        hash: sha256(Buffer.alloc(bytes)),
+        end: 'eof',
+      });
+      expect(report.complete).toBe(true);
+    });
+  },
+);
+
 describe.each(methods)('a pipe that others hold (containment %s)', (containment) => {
   it('is named, and what had been written is there', async () => {
     const report = await run('sh', ['-c', 'sleep 30 & echo hi'], { containment, drain: 100 });

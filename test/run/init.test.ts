@@ -1,0 +1,207 @@
+// What the init of a run promises: everything below it ends, whoever ends and however.
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from 'vitest';
+
+import { run, type Run } from '../../src/index.js';
+import { fixture, publicFixture, root } from '../support/fixtures.js';
+import { inNode } from '../support/node-script.js';
+import { hasEnded, isGone, listMarked, readStat, waitFor } from '../support/processes.js';
+import { expectNobody, runTree } from './support.js';
+
+const hard = ['plain', 'ignore', 'stopped', 'group', 'setsid', 'daemon', 'hidden'];
+
+describe('ended at the deadline', () => {
+  it('reaches sessions, daemons, the stopped, the deaf and fork storms', async () => {
+    const members = [...hard, 'storm:5000', 'fan:20'];
+    const { running, mark, pids } = runTree(members, { deadline: 1_500, grace: 100 });
+    const seen = await pids;
+    const init = await initOf(running);
+    await waitFor('the stop', () => readStat(seen.get('stopped') ?? 0)?.state === 'T');
+    // All are there to be seen, those that left the session and their parents among them.
+    const sessions = new Set(listMarked(mark).map((pid) => readStat(pid)?.sid));
+    expect(listMarked(mark).length).toBeGreaterThan(hard.length + 20);
+    expect(sessions.size).toBeGreaterThanOrEqual(4);
+    const report = await running;
+    expect(listMarked(mark)).toEqual([]);
+    expect(report.outcome.kind).toBe('deadline');
+    expect(report.cleanup).toMatchObject({ method: 'init', survivors: [], released: [] });
+    expect(report.cleanup.signalled).toMatchObject([
+      { signal: 'SIGTERM', at: 'end' },
+      { signal: 'SIGKILL', at: 'kill' },
+    ]);
+    expect(isGone(init)).toBe(true);
+  });
+
+  it('daemons that are left when the target exits by itself are ended', async () => {
+    const mark = randomUUID();
+    const script = '"$0" "$1" hidden ignore >/dev/null 2>&1 & sleep 0.2';
+    const report = await run('sh', ['-c', script, fixture('tree'), mark], { grace: 50 });
+    expect(listMarked(mark)).toEqual([]);
+    expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
+    expect(report.cleanup.survivors).toEqual([]);
+    expect(report.complete).toBe(true);
+  });
+});
+
+describe('ended with its parent', () => {
+  const script = (mark: string): string => `
+    const { run } = require(${JSON.stringify(root)});
+    const args = ${JSON.stringify([mark, ...hard])};
+    run(${JSON.stringify(fixture('tree'))}, args, {
+      output: { stdout: { to: (line) => process.stdout.write(line + '\\n') } },
+    });`;
+
+  it('by SIGKILL to this process: within a second', async () => {
+    const mark = randomUUID();
+    const stdio = ['ignore', 'pipe', 'inherit'] as const;
+    const parent = spawn(process.execPath, ['-e', script(mark)], { stdio: [...stdio] });
+    let told = 0;
+    for await (const line of createInterface({ input: parent.stdout })) {
+      if (line !== '') told += 1;
+      if (told === hard.length + 1) break;
+    }
+    expect(listMarked(mark).length).toBeGreaterThanOrEqual(hard.length + 1);
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    await waitFor('nobody with the mark', () => listMarked(mark).length === 0, 1_000);
+  });
+
+  it('by the end of its Worker', async () => {
+    const mark = randomUUID();
+    const seen = await inNode(
+      async ({ require, processes }, [source, word, count]: [string, string, number]) => {
+        const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+        const worker = new Worker(source, { eval: true, stdout: true });
+        let text = '';
+        worker.stdout.on('data', (piece: Buffer) => (text += piece.toString()));
+        await processes.waitFor('the tree', () => text.split('\n').length > count);
+        const before = processes.listMarked(word).length;
+        await worker.terminate();
+        await processes.waitFor('its end', () => processes.listMarked(word).length === 0, 1_000);
+        await processes.waitFor('no child', () => processes.listChildren().length === 0);
+        return before;
+      },
+      [script(mark), mark, hard.length + 1],
+    );
+    expect(seen).toBeGreaterThanOrEqual(hard.length + 1);
+  });
+});
+
+describe('an init that is killed', () => {
+  it('is noticed, and all that can be told to be of the run is ended from outside', async () => {
+    const members = [...hard, 'storm:2000', 'fan:10'];
+    const { running, mark, pids } = runTree(members, { grace: 100 });
+    await pids;
+    const init = await initOf(running);
+    // It is continued at a look, and the same look has seen whom it has adopted.
+    process.kill(init, 'SIGSTOP');
+    await waitFor('the stop', () => readStat(init)?.state === 'T');
+    await waitFor('a look', () => readStat(init)?.state !== 'T');
+    expect(listMarked(mark).length).toBeGreaterThan(members.length);
+    process.kill(init, 'SIGKILL');
+    const report = await running;
+    expect(listMarked(mark)).toEqual([]);
+    expect(report.outcome).toMatchObject({ kind: 'lost', code: null, signal: null });
+    expect(report.cleanup.survivors).toEqual([]);
+    expect(report.cleanup.signalled).toMatchObject([{ signal: 'SIGKILL', at: 'kill' }]);
+    expect(report.cleanup.guarantee).toContain('from outside');
+    expect(report.notTested.join('\n')).toContain('when its init was lost');
+    expect(report.complete).toBe(false);
+  });
+
+  it('by the target, as the first thing it does', async () => {
+    const mark = randomUUID();
+    const script = 'kill -KILL $PPID; exec "$0" "$1" plain setsid';
+    const running = run('sh', ['-c', script, fixture('tree'), mark]);
+    const target = await running.started;
+    const report = await running;
+    expect(report.outcome.kind).toBe('lost');
+    expect(report.cleanup.survivors).toEqual([]);
+    expect(target).toBeGreaterThan(0);
+    expect(hasEnded(target ?? 0)).toBe(true);
+    await expectNobody(mark);
+  });
+
+  it('leaves what was released, and what is not of the run', async () => {
+    const stranger = spawn('sleep', ['60'], { stdio: 'ignore', detached: true });
+    const { running, mark, pids } = runTree(['setsid', 'ignore'], {});
+    const free = (await pids).get('setsid') ?? 0;
+    running.release(free);
+    process.kill(await initOf(running), 'SIGKILL');
+    const report = await running;
+    expect(report.cleanup).toMatchObject({ released: [free], survivors: [] });
+    expect(listMarked(mark)).toEqual([free]);
+    expect(hasEnded(stranger.pid ?? 0)).toBe(false);
+    process.kill(free, 'SIGKILL');
+    stranger.kill('SIGKILL');
+    await expectNobody(mark);
+  });
+});
+
+describe.runIf(process.getuid?.() === 0)('what may not be ended', () => {
+  const setuid = publicFixture('tree');
+  chmodSync(setuid, 0o4755);
+
+  it.each([
+    ['an init that is there', '', 'aborted'],
+    ['an init that was killed', 'kill -KILL $PPID;', 'lost'],
+  ])('is a survivor, with %s', async (_, first, kind) => {
+    const mark = randomUUID();
+    const { outcome, cleanup, survivor } = await inNode(
+      async ({ sallyport, processes }, [file, word, command]) => {
+        const running: Run = sallyport.run(
+          'sh',
+          ['-c', `${command} exec "$0" "$1" root`, file, word],
+          {
+            noNewPrivileges: false,
+            drain: 50,
+            grace: 50,
+            output: {
+              stdout: {
+                to: (line) => {
+                  if (line.startsWith('root')) running.abort();
+                },
+              },
+            },
+          },
+        );
+        const report = await running;
+        return { ...report, survivor: processes.listMarked(word) };
+      },
+      [setuid, mark, first] as const,
+      { unprivileged: true },
+    );
+    for (const pid of listMarked(mark)) process.kill(pid, 'SIGKILL');
+    await expectNobody(mark);
+    expect(survivor).toHaveLength(1);
+    expect(outcome.kind).toBe(kind);
+    expect(cleanup.survivors).toMatchObject([{ pid: survivor[0], state: 'S' }]);
+  });
+});
+
+describe('an init that is stopped', () => {
+  it('is continued, and the run goes on', async () => {
+    const report = await run('sh', ['-c', 'kill -STOP $PPID; exit 4']);
+    expect(report.outcome).toMatchObject({ kind: 'exited', code: 4 });
+    expect(report.complete).toBe(true);
+  });
+
+  it('is given up when it is stopped again and again', async () => {
+    const mark = randomUUID();
+    const script = `"$0" "$1" setsid daemon ignore & n=0
+      while [ $n -lt 3000000 ]; do kill -STOP $PPID || exit; n=$((n+1)); done`;
+    const report = await run('sh', ['-c', script, fixture('tree'), mark], { drain: 100 });
+    expect(listMarked(mark)).toEqual([]);
+    expect(report.outcome.kind).toBe('lost');
+    expect(report.cleanup.survivors).toEqual([]);
+  });
+});
+
+/** The init is the parent of the target. */
+async function initOf(running: { readonly started: Promise<number | null> }): Promise<number> {
+  return readStat((await running.started) ?? 0)?.ppid ?? 0;
+}
