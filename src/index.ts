@@ -51,6 +51,8 @@ export type {
   RunError,
   RunReport,
 } from './run/report.js';
+export type { CgroupOptions } from './run/cgroup-options.js';
+export type { CgroupPeak } from './run/run-cgroup.js';
 export type { PipeHolder } from './run/holders.js';
 export type { StalledProcess, StallEvidence } from './run/stall.js';
 export { sealDescriptors, type SealedDescriptor, type SealOptions } from './sockets/seal.js';

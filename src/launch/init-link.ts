@@ -56,9 +56,14 @@ export class InitLink {
   #reaped = false;
   #silent = false;
 
-  constructor({ id }: Launched, events: InitEvents, listener: InitListener) {
+  constructor({ id }: Launched, listener: InitListener) {
     this.#id = id;
     this.#listener = listener;
+  }
+
+  /** From now on, and perhaps at once, the listener is called. */
+  listen(events: InitEvents): void {
+    const id = this.#id;
     events.expectReports(id, {
       receiveReport: (report) => {
         this.#receive(report);

@@ -94,7 +94,7 @@ class InitTree implements Tree {
     this.ended = new Promise((resolve) => {
       over = resolve;
     });
-    this.#link = new InitLink(init, ofThisEnvironment, {
+    this.#link = new InitLink(init, {
       programExited: (status) => {
         this.#exitReceiver?.receiveExit(status);
       },
@@ -103,6 +103,7 @@ class InitTree implements Tree {
         over(end);
       },
     });
+    this.#link.listen(ofThisEnvironment);
     countReference(1);
     const link: ProcessLink = {
       pid: init.program,

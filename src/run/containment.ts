@@ -5,8 +5,16 @@ import type { Child } from '../launch/child.js';
 import type { ResourceUsage } from '../launch/events.js';
 import type { Takeover } from '../launch/launch.js';
 import type { RawOptions } from '../plan/options.js';
+import {
+  findCgroupPlace,
+  takeCgroup,
+  type CgroupLimit,
+  type CgroupOptions,
+  type CgroupWish,
+} from './cgroup-options.js';
 import { containByGroup } from './group.js';
-import { containByInit } from './init.js';
+import { containByCgroup, containByInit } from './init.js';
+import type { CgroupPeak } from './run-cgroup.js';
 
 /**
  * `init`: the first process of the run adopts all that comes after it. `cgroup`: born in a control
@@ -37,6 +45,8 @@ export interface TreeEnd {
   /** What held the run together ended before it, so that nothing can be said for certain. */
   readonly lost: boolean;
   readonly treeUsage: ResourceUsage | null;
+  /** With containment `cgroup`. */
+  readonly peak?: CgroupPeak;
 }
 
 /** A running target with everything that it starts. */
@@ -60,16 +70,21 @@ export type Contain = (
   takeover: Takeover,
 ) => Promise<Contained>;
 
-/** One method, or the first of several that there is here; `require` is the plain name at length. */
+/**
+ * One method, or the first of several that there is here; `require` is the plain name at length.
+ * `cgroup` says where and how, if it comes to that; its limits need `require`.
+ */
 export type ContainmentWish =
   | ContainmentMethod
-  | { readonly require: ContainmentMethod }
-  | { readonly prefer: readonly ContainmentMethod[] };
+  | { readonly require: ContainmentMethod; readonly cgroup?: CgroupOptions }
+  | { readonly prefer: readonly ContainmentMethod[]; readonly cgroup?: CgroupOptions };
 
 /** One way of holding a run together. */
 export interface Method {
   readonly name: ContainmentMethod;
   readonly contain: Contain;
+  /** Of `cgroup`: where the group of the run is made, and with which limits. */
+  readonly cgroup?: { readonly parent: string; readonly limits: readonly CgroupLimit[] };
   /** What the report says of it. */
   readonly guarantee: string;
   /** What it does not see to. */
@@ -78,7 +93,7 @@ export interface Method {
   readonly whenLost?: { readonly guarantee: string; readonly notTested: readonly string[] };
 }
 
-const METHODS: { readonly [method in ContainmentMethod]?: Method } = {
+const EVERYWHERE: { readonly [method in Exclude<ContainmentMethod, 'cgroup'>]: Method } = {
   init: {
     name: 'init',
     contain: containByInit,
@@ -107,6 +122,22 @@ const METHODS: { readonly [method in ContainmentMethod]?: Method } = {
   },
 };
 
+const CGROUP: Omit<Method, 'contain'> = {
+  name: 'cgroup',
+  guarantee:
+    'everything that was born in the run was ended; its init saw that no descendant is left, and the kernel that its control group is empty',
+  notTested: [
+    'cleanup: what others started for the run, a service manager say (containment cgroup)',
+  ],
+  whenLost: {
+    guarantee:
+      'the init of the run was stopped or killed; everything in its control group was ended from outside, and the kernel says that the group is empty unless survivors are named',
+    notTested: [
+      'cleanup: descendants that had left both the session and the control group when the init was lost (containment cgroup)',
+    ],
+  },
+};
+
 const NAMES: readonly ContainmentMethod[] = ['init', 'group', 'cgroup'];
 const DEFAULT: ContainmentMethod = 'init';
 
@@ -117,33 +148,66 @@ const DEFAULT: ContainmentMethod = 'init';
  * @throws {SallyportError} `ERR_SALLYPORT_NO_CONTAINMENT`
  */
 export function chooseContainment(wish: unknown): Method {
-  const wanted = takeWish(wish);
+  const { wanted, cgroup } = takeWish(wish);
+  let reason = '';
   for (const name of wanted) {
-    const method = METHODS[name];
-    if (method !== undefined) return method;
+    if (name !== 'cgroup') return EVERYWHERE[name];
+    const place = findCgroupPlace(cgroup);
+    if ('parent' in place) {
+      const { parent } = place;
+      const { limits } = cgroup;
+      return { ...CGROUP, contain: containByCgroup(parent, limits), cgroup: { parent, limits } };
+    }
+    ({ reason } = place);
   }
   throw refused(
     'ERR_SALLYPORT_NO_CONTAINMENT',
-    `containment: ${wanted.join(', ')} is not available here; write containment: 'group', which a descendant can leave by setsid`,
+    `containment: cgroup is not available here: ${reason}; or write containment: 'init'`,
     { stage: 'plan', stagePath: 'containment' },
   );
 }
 
-function takeWish(wish: unknown): readonly ContainmentMethod[] {
-  if (wish === undefined) return [DEFAULT];
-  if (isMethod(wish)) return [wish];
+interface Wanted {
+  readonly wanted: readonly ContainmentMethod[];
+  readonly cgroup: CgroupWish;
+}
+
+function takeWish(wish: unknown): Wanted {
+  if (wish === undefined) return { wanted: [DEFAULT], cgroup: NO_CGROUP };
+  if (isMethod(wish)) return { wanted: [wish], cgroup: NO_CGROUP };
   if (typeof wish === 'object') {
-    const { require, prefer } = takeOwn(wish, 'containment', ['require', 'prefer']);
-    if (isMethod(require) && prefer === undefined) return [require];
-    if (require === undefined && Array.isArray(prefer) && prefer.length > 0) {
-      if (prefer.every(isMethod)) return prefer;
+    const own = takeOwn(wish, 'containment', ['require', 'prefer', 'cgroup']);
+    const wanted = takeNames(own.require, own.prefer);
+    if (wanted !== undefined) {
+      const cgroup = takeCgroup(own.cgroup);
+      if (own.cgroup !== undefined && !wanted.includes('cgroup')) {
+        throw wrong('containment.cgroup', "is for the method 'cgroup': name it, or leave this out");
+      }
+      if (cgroup.limits.length > 0 && own.require === undefined) {
+        throw wrong(
+          'containment.cgroup',
+          "its limits would be lost with another method: write { require: 'cgroup' }",
+        );
+      }
+      return { wanted, cgroup };
     }
   }
-  throw invalid(
-    'ERR_SALLYPORT_INVALID_ARGUMENT',
+  throw wrong(
     'containment',
     "must be 'init', 'cgroup', 'group', { require: one of them } or { prefer: [several] }",
   );
+}
+
+function takeNames(require: unknown, prefer: unknown): readonly ContainmentMethod[] | undefined {
+  if (isMethod(require) && prefer === undefined) return [require];
+  if (require !== undefined || !Array.isArray(prefer) || prefer.length === 0) return undefined;
+  return prefer.every(isMethod) ? prefer : undefined;
+}
+
+const NO_CGROUP: CgroupWish = { parent: undefined, limits: [] };
+
+function wrong(option: string, message: string): Error {
+  return invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, message);
 }
 
 function isMethod(value: unknown): value is ContainmentMethod {

@@ -7,6 +7,7 @@ import type { Timers } from '../launch/timers.js';
 import type { SentSignal, TreeEnd } from './containment.js';
 import { findHolders } from './holders.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
+import type { RunCgroup } from './run-cgroup.js';
 import { describeSurvivors, killAll, listMembers } from './walk.js';
 
 /** Milliseconds between two looks at the init: whether it goes on, and whom it has adopted. */
@@ -25,11 +26,8 @@ const MOST_KNOWN = 4_096;
 const TICKS = 100;
 const TOLERANCE = 3;
 
-/** An init, and what can be told to it. */
-export interface Init {
-  readonly initPid: number;
-  /** Of the program. */
-  readonly target: number;
+/** What can be told to an init. */
+export interface InitControl {
   end(grace: number): void;
   kill(): void;
   release(pid: number): void;
@@ -37,16 +35,26 @@ export interface Init {
   wake(): void;
   /** SIGKILL to the init itself. */
   abandon(): void;
+}
+
+/** A run below an init. */
+export interface InitRunFacts {
+  readonly init: InitControl;
+  readonly initPid: number;
+  /** Pid of the program. */
+  readonly target: number;
+  /** Before anything of the run was started, by performance.now(). */
+  readonly begun: number;
+  /** The control group that the program was born in. */
+  readonly group: RunCgroup | undefined;
   /** st_ino of the pipes from the run that are still open here. */
-  pipes(): readonly bigint[];
+  readonly pipes: () => readonly bigint[];
 }
 
 export class InitWatch {
-  readonly #init: Init;
+  readonly #run: InitRunFacts;
   readonly #timers: Timers;
   readonly #over: (end: TreeEnd) => void;
-  /** Before anything of the run was started, by performance.now(). */
-  readonly #begun: number;
   /** pid → start time: children of the init, as they were seen. */
   readonly #known = new Map<number, number>();
   readonly #released = new Map<number, number>();
@@ -59,13 +67,9 @@ export class InitWatch {
   #killed = 0;
   #unkillable: ProcessFacts[] = [];
 
-  /**
-   * @param begun before anything of the run was started, by performance.now()
-   * @param over called once, when nothing of the run is left, or what is left cannot be ended
-   */
-  constructor(init: Init, begun: number, timers: Timers, over: (end: TreeEnd) => void) {
-    this.#init = init;
-    this.#begun = begun;
+  /** @param over called once, when nothing of the run is left, or what is left cannot be ended */
+  constructor(run: InitRunFacts, timers: Timers, over: (end: TreeEnd) => void) {
+    this.#run = run;
     this.#timers = timers;
     this.#over = over;
     this.#lookLater(LOOK_INTERVAL);
@@ -74,14 +78,14 @@ export class InitWatch {
   end(grace: number): void {
     if (this.#isOver || this.#killAt !== Infinity) return;
     this.#killAt = performance.now() + grace;
-    this.#init.end(grace);
+    this.#run.init.end(grace);
     this.#lookLater(HASTY_INTERVAL);
   }
 
   kill(): void {
     if (this.#isOver) return;
     this.#killAt = Math.min(this.#killAt, performance.now());
-    this.#init.kill();
+    this.#run.init.kill();
     this.#lookLater(HASTY_INTERVAL);
   }
 
@@ -90,7 +94,8 @@ export class InitWatch {
     const member = this.#listBelow().find((process) => process.pid === pid);
     if (member === undefined) return;
     this.#released.set(pid, member.startTime);
-    this.#init.release(pid);
+    this.#run.init.release(pid);
+    this.#run.group?.release(pid);
   }
 
   #lookLater(interval: number): void {
@@ -103,7 +108,7 @@ export class InitWatch {
   #look(): void {
     if (this.#isOver || this.#isGivenUp) return;
     const now = performance.now();
-    const state = readProcess(this.#init.initPid)?.state;
+    const state = readProcess(this.#run.initPid)?.state;
     this.#noteAdopted();
     // Whoever may signal the program's init, or trace it, has its user: the program itself.
     if (state === 'T' || state === 't') this.#stoppedSince ??= now;
@@ -113,7 +118,7 @@ export class InitWatch {
       this.#giveUp();
       return;
     }
-    if (this.#stoppedSince !== undefined) this.#init.wake();
+    if (this.#stoppedSince !== undefined) this.#run.init.wake();
     const isUrgent = this.#killAt !== Infinity || this.#stoppedSince !== undefined;
     this.#lookLater(isUrgent ? HASTY_INTERVAL : LOOK_INTERVAL);
   }
@@ -124,7 +129,7 @@ export class InitWatch {
    */
   #noteAdopted(): void {
     if (this.#known.size > MOST_KNOWN) this.#forgetEnded();
-    for (const pid of readChildren(this.#init.initPid)) {
+    for (const pid of readChildren(this.#run.initPid)) {
       if (this.#known.has(pid)) continue;
       const facts = readProcess(pid);
       if (facts?.alive === true) this.#known.set(pid, facts.startTime);
@@ -144,7 +149,7 @@ export class InitWatch {
     killAll(list, UNKILLABLE_AFTER, this.#timers, ({ killed, left }) => {
       this.#killed += killed;
       this.#unkillable = left;
-      this.#init.abandon();
+      this.#run.init.abandon();
     });
   }
 
@@ -152,7 +157,7 @@ export class InitWatch {
     const all = listProcesses();
     const free = new Set(this.#released.keys());
     for (const { pid } of listDescendants(all, free)) free.add(pid);
-    const below = listDescendants(all, new Set([this.#init.initPid]));
+    const below = listDescendants(all, new Set([this.#run.initPid]));
     return below.filter(({ pid, alive }) => alive && !free.has(pid));
   }
 
@@ -161,18 +166,31 @@ export class InitWatch {
     this.#isOver = true;
     this.#callOff?.();
     if (end.empty) {
-      this.#conclude(end, []);
+      this.#emptyGroup(end, []);
       return;
     }
     for (const { pid, startTime } of this.#unkillable) this.#known.set(pid, startTime);
     const list = (): ProcessFacts[] => this.#listLost();
     killAll(list, UNKILLABLE_AFTER, this.#timers, ({ killed, left }) => {
       this.#killed += killed;
-      this.#conclude(end, left);
+      this.#emptyGroup(end, left);
     });
   }
 
-  #conclude(end: InitEnd, left: readonly ProcessFacts[]): void {
+  #emptyGroup(end: InitEnd, left: readonly ProcessFacts[]): void {
+    const { group } = this.#run;
+    if (group === undefined) {
+      this.#conclude(end, left, {});
+      return;
+    }
+    group.finish(this.#timers, ({ killed, left: inGroup, peak }) => {
+      this.#killed += killed;
+      const pids = new Set(left.map(({ pid }) => pid));
+      this.#conclude(end, [...left, ...inGroup.filter(({ pid }) => !pids.has(pid))], { peak });
+    });
+  }
+
+  #conclude(end: InitEnd, left: readonly ProcessFacts[], peak: Pick<TreeEnd, 'peak'>): void {
     const signalled = end.signalled.filter(({ processes }) => processes > 0).map(toSent);
     if (this.#killed > 0) {
       signalled.push({ signal: 'SIGKILL', at: 'kill', processes: this.#killed });
@@ -184,20 +202,24 @@ export class InitWatch {
       // An init that did all it could, and was given up for what it cannot kill, has lost nothing.
       lost: this.#isGivenUp ? this.#stoppedSince !== undefined : !end.empty,
       treeUsage: end.usage,
+      ...peak,
     });
   }
 
   #listLost(): ProcessFacts[] {
     const traces = {
-      target: this.#init.target,
-      since: toTicks(this.#begun),
+      target: this.#run.target,
+      since: toTicks(this.#run.begun),
       known: this.#known,
       released: this.#released,
     };
+    for (const { pid, startTime } of this.#run.group?.listMembers() ?? []) {
+      this.#known.set(pid, startTime);
+    }
     const members = listMembers(traces);
     if (members.length > 0) return members;
     // Whoever can write to a pipe of the run, and was not there before it, has it from the run.
-    const { holders } = findHolders(this.#init.pipes());
+    const { holders } = findHolders(this.#run.pipes());
     for (const { pid } of [...holders.values()].flat()) {
       const facts = readProcess(pid);
       if (facts === undefined || facts.startTime < traces.since) continue;

@@ -7,6 +7,7 @@ import type { LaunchPlan } from '../plan/plan.js';
 import type { ContainmentMethod, Method, SentSignal, Survivor, TreeEnd } from './containment.js';
 import type { Ending, EndingKind } from './ending.js';
 import type { PipeHolder } from './holders.js';
+import type { CgroupPeak } from './run-cgroup.js';
 import type { StallEvidence } from './stall.js';
 
 export interface Admission {
@@ -51,6 +52,8 @@ export interface Outcome {
   readonly resourceUsage: ResourceUsage | null;
   /** Of all processes of the run, where the containment can tell. */
   readonly treeUsage: ResourceUsage | null;
+  /** With containment `cgroup`. */
+  readonly peak?: CgroupPeak;
   /** With `spawn-failed`. */
   readonly error?: RunError;
   /** With `stalled`. */
@@ -180,6 +183,7 @@ function assembleOutcome(found: Findings): Outcome {
     durationMs,
     resourceUsage: status?.resourceUsage ?? null,
     treeUsage: end.treeUsage,
+    ...(end.peak === undefined ? {} : { peak: end.peak }),
     ...(error === null ? {} : { error: describeError(error) }),
     ...(ending.stall === undefined ? {} : { stall: ending.stall }),
   };

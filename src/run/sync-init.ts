@@ -8,6 +8,7 @@ import type { SyncStarted, SyncWait } from '../launch/sync-wait.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import type { TreeEnd } from './containment.js';
 import { InitWatch } from './init-watch.js';
+import type { RunCgroup } from './run-cgroup.js';
 import type { SyncContained } from './sync-containment.js';
 
 export class SyncInit implements SyncContained {
@@ -20,36 +21,13 @@ export class SyncInit implements SyncContained {
   readonly #watch: InitWatch;
 
   /** @param begun before anything of the run was started, by performance.now() */
-  constructor({ plan, launched }: SyncStarted, wait: SyncWait, begun: number) {
+  constructor({ plan, launched }: SyncStarted, wait: SyncWait, begun: number, group?: RunCgroup) {
     this.plan = plan;
     this.pid = launched.program;
     this.ours = launched.ours;
     publishLaunch(this);
     const inodes = launched.ours.map((fd) => fstatSync(fd, { bigint: true }).ino);
-    const control = {
-      initPid: launched.pid,
-      target: launched.program,
-      end: (grace: number) => {
-        this.#link.end(grace);
-      },
-      kill: () => {
-        this.#link.kill();
-      },
-      release: (pid: number) => {
-        this.#link.release(pid);
-      },
-      wake: () => {
-        this.#link.wake();
-      },
-      abandon: () => {
-        this.#link.abandon();
-      },
-      pipes: () => inodes,
-    };
-    this.#watch = new InitWatch(control, begun, wait, (end) => {
-      this.ended = end;
-    });
-    this.#link = new InitLink(launched, wait, {
+    this.#link = new InitLink(launched, {
       programExited: (status) => {
         this.status = status;
         publishExit(this, status);
@@ -58,6 +36,12 @@ export class SyncInit implements SyncContained {
         this.#watch.initEnded(end);
       },
     });
+    const { pid: initPid, program: target } = launched;
+    const run = { init: this.#link, initPid, target, begun, group, pipes: () => inodes };
+    this.#watch = new InitWatch(run, wait, (end) => {
+      this.ended = end;
+    });
+    this.#link.listen(wait);
   }
 
   end(grace: number): void {

@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { run } from '../../src/index.js';
 import { hasEnded, listMarked, readStat, waitFor } from '../support/processes.js';
 import { witness } from '../support/witness.js';
-import { contained, expectNobody, methods, runTree } from './support.js';
+import { contained, expectNobody, runTree, ways } from './support.js';
 
 const killed = { signal: 'SIGKILL', at: 'kill' };
 const asked = { signal: 'SIGTERM', at: 'end' };
 
-describe.each(methods)('containment %s', (containment) => {
+describe.each(ways)('containment %s', (method, containment) => {
   it('reaches members that ignore SIGTERM, are stopped, or have a group of their own', async () => {
     const { running, mark, pids } = runTree(['plain', 'ignore', 'stopped', 'group'], {
       containment,
@@ -24,7 +24,7 @@ describe.each(methods)('containment %s', (containment) => {
     const report = await running;
     await expectNobody(mark);
     expect(report.outcome).toMatchObject({ kind: 'aborted', signal: 'SIGTERM' });
-    expect(report.cleanup).toMatchObject({ method: containment, survivors: [], released: [] });
+    expect(report.cleanup).toMatchObject({ method, survivors: [], released: [] });
     expect(report.cleanup.signalled).toMatchObject([asked, killed]);
     expect(report.complete).toBe(false);
   });

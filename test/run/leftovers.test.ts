@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 
 import { inNode } from '../support/node-script.js';
-import { methods } from './support.js';
+import { ways } from './support.js';
 
-it.each(methods)('200 runs at once by %s: every report right, nothing left', async (method) => {
+it.each(ways)('200 runs at once by %s: every report right, nothing left', async (_, wish) => {
   const seen = await inNode(async ({ sallyport, processes }, containment) => {
     const contained = { containment };
     const start = (index: number): ReturnType<typeof sallyport.run> =>
@@ -40,7 +40,7 @@ it.each(methods)('200 runs at once by %s: every report right, nothing left', asy
       children: children > 0,
       left: processes.listChildren(),
     };
-  }, method);
+  }, wish);
   expect(seen).toEqual({ wrong: 0, more: true, children: true, left: [] });
 });
 

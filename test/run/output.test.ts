@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { run, type Keep, type RunOptions } from '../../src/index.js';
 import { makeScratch } from '../support/fixtures.js';
 import { hasEnded } from '../support/processes.js';
-import { contained, methods } from './support.js';
+import { contained, ways } from './support.js';
 
 const sha256 = (data: string | Uint8Array): string =>
   createHash('sha256').update(data).digest('hex');
@@ -125,15 +125,15 @@ describe('a flood', () => {
   });
 });
 
-describe.each(methods)(
+describe.each(ways)(
   'a child that writes much and exits at once (containment %s)',
-  (containment) => {
+  (_, containment) => {
     it.each([
       ['by a lane', {}],
       ['by a lane without no_new_privs', { noNewPrivileges: false }],
       ['with steps of the launcher', { umask: 0o22 }],
       ['into the pipe of both', { output: { merge: true } }],
-    ])('%s: every byte arrives', async (_, options) => {
+    ])('%s: every byte arrives', async (_name, options) => {
       const bytes = 10_000_000;
       const report = await run('head', ['-c', String(bytes), '/dev/zero'], {
         containment,
@@ -151,7 +151,7 @@ describe.each(methods)(
   },
 );
 
-describe.each(methods)('a pipe that others hold (containment %s)', (containment) => {
+describe.each(ways)('a pipe that others hold (containment %s)', (_, containment) => {
   it('is named, and what had been written is there', async () => {
     const report = await run('sh', ['-c', 'sleep 30 & echo hi'], { containment, drain: 100 });
     const { stdout, stderr } = report.output;

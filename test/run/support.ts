@@ -1,12 +1,34 @@
 // What the tests of runs share: the ways of containment, and trees of processes to end.
 import { randomUUID } from 'node:crypto';
 
-import { run, type ContainmentMethod, type Run, type RunOptions } from '../../src/index.js';
+import { afterAll, expect } from 'vitest';
+
+import {
+  run,
+  type ContainmentMethod,
+  type ContainmentWish,
+  type Run,
+  type RunOptions,
+} from '../../src/index.js';
+import { listCgroups, makeCgroup, removeCgroup } from '../support/cgroups.js';
 import { fixture } from '../support/fixtures.js';
 import { listMarked, waitFor } from '../support/processes.js';
 
+const parent = makeCgroup();
+
 /** Every case that concerns the end of a run is tried with each of these. */
-export const methods: readonly ContainmentMethod[] = ['init', 'group'];
+export const ways: ReadonlyArray<readonly [ContainmentMethod, ContainmentWish]> = [
+  ['init', 'init'],
+  ['group', 'group'],
+  // Where none can be made, cgroup.test.ts says so.
+  ...(parent === undefined ? [] : [['cgroup', { require: 'cgroup', cgroup: { parent } }] as const]),
+];
+
+afterAll(() => {
+  if (parent === undefined) return;
+  expect(listCgroups(parent)).toEqual([]);
+  removeCgroup(parent);
+});
 
 /** For cases that do not concern it: the default. */
 export const contained = {} as const;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'vitest';
 
+import { makeCgroup, removeCgroup } from './cgroups.js';
 import { fixture } from './fixtures.js';
 
 // Each is tried, not looked up: strace may be installed and ptrace forbidden.
@@ -31,6 +32,7 @@ const probes = {
   'raised priority': () => spawnSync('nice', ['-n', '-1', 'true']).stderr.length === 0,
   ptrace: () => runs(fixture('tracer'), '--probe'),
   'setuid programs': () => honoursSetuid(),
+  'cgroup v2': () => canMakeCgroups(),
 } satisfies Record<string, () => boolean>;
 
 /** Whether an aborted program leaves a core file in its directory, core(5). */
@@ -56,6 +58,12 @@ function honoursSetuid(): boolean {
   const { stdout } = spawnSync(program, { uid: 65534, encoding: 'utf8' });
   rmSync(directory, { recursive: true });
   return stdout.includes('"uid":[65534,0,0]');
+}
+
+function canMakeCgroups(): boolean {
+  const directory = makeCgroup();
+  if (directory !== undefined) removeCgroup(directory);
+  return directory !== undefined;
 }
 
 export type Tool = keyof typeof probes;

@@ -1,0 +1,230 @@
+// The control group of one run: made, looked into, emptied, removed. cgroups(7), version 2.
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
+
+import { refused, systemError, type SallyportError } from '../errors.js';
+import type { Timers } from '../launch/timers.js';
+import { ownCgroup, type CgroupLimit } from './cgroup-options.js';
+import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
+import { killAll, type Killed } from './walk.js';
+
+/** What the run has used at most, where the controller and the kernel say so; otherwise null. */
+export interface CgroupPeak {
+  /** Bytes. */
+  readonly memory: number | null;
+  /** Processes and threads at a time. */
+  readonly pids: number | null;
+  /** How many of its processes were killed for want of memory. */
+  readonly oomKills: number | null;
+}
+
+/** What is left in it, and what it was like. */
+export interface CgroupEnd {
+  readonly killed: number;
+  readonly left: readonly ProcessFacts[];
+  readonly peak: CgroupPeak;
+}
+
+/** How long after SIGKILL a process counts as one that cannot be ended, in milliseconds. */
+const UNKILLABLE_AFTER = 2_000;
+const NAME = /^sallyport-(\d+)-\d+-\d+$/;
+
+let made = 0;
+const tidied = new Set<string>();
+
+/**
+ * @param parent a cgroup that was delegated to us
+ * @param program as it was named, for errors
+ * @throws {SallyportError} what the system refuses; nothing stays behind then
+ */
+export function makeRunCgroup(
+  parent: string,
+  limits: readonly CgroupLimit[],
+  program: unknown,
+): RunCgroup {
+  if (!tidied.has(parent)) removeStale(parent);
+  tidied.add(parent);
+  const path = join(parent, `sallyport-${process.pid}-${threadId}-${++made}`);
+  attempt('mkdir', path, program, () => {
+    mkdirSync(path);
+  });
+  try {
+    for (const { controller, file, value } of limits) {
+      enable(parent, controller);
+      attempt('write', join(path, file), program, () => {
+        writeFileSync(join(path, file), value);
+      });
+    }
+  } catch (error) {
+    rmdirSync(path);
+    throw error;
+  }
+  return new RunCgroup(parent, path);
+}
+
+export class RunCgroup {
+  readonly path: string;
+  readonly #parent: string;
+  /** pid → start time: they have left the run. */
+  readonly #free = new Map<number, number>();
+
+  constructor(parent: string, path: string) {
+    this.#parent = parent;
+    this.path = path;
+  }
+
+  /** Living processes of the run in this group and below it. */
+  listMembers(): ProcessFacts[] {
+    return listPids(this.path)
+      .map(readProcess)
+      .filter((facts) => facts !== undefined)
+      .filter(({ pid, startTime, alive }) => alive && this.#free.get(pid) !== startTime);
+  }
+
+  /** With all that is below it the process goes to where we are ourselves. */
+  release(pid: number): void {
+    const all = listProcesses();
+    const leaving = [
+      ...all.filter((facts) => facts.pid === pid),
+      ...listDescendants(all, new Set([pid])),
+    ];
+    for (const facts of leaving) {
+      this.#free.set(facts.pid, facts.startTime);
+      for (const group of [ownCgroup(), this.#parent]) {
+        if (group !== undefined && write(join(group, 'cgroup.procs'), String(facts.pid))) break;
+      }
+    }
+  }
+
+  /** Kills what is left in it and removes it. */
+  finish(timers: Timers, done: (end: CgroupEnd) => void): void {
+    const finish = (found: Killed): void => {
+      const peak = this.#readPeak();
+      this.remove();
+      done({ ...found, peak });
+    };
+    if (this.#isPopulated()) this.#empty(timers, finish);
+    else finish({ killed: 0, left: [] });
+  }
+
+  /** Those that the program has made in it, too. It stays where somebody is left in it. */
+  remove(): void {
+    removeTree(this.path);
+  }
+
+  #empty(timers: Timers, done: (found: Killed) => void): void {
+    const before = this.listMembers().length;
+    // All at once, and no fork gets away: since kernel 5.14. What was released may still be in it.
+    const hasStrangers = listPids(this.path).some((pid) => this.#free.has(pid));
+    if (!hasStrangers) write(join(this.path, 'cgroup.kill'), '1');
+    const list = (): ProcessFacts[] => this.listMembers();
+    killAll(list, UNKILLABLE_AFTER, timers, ({ killed, left }) => {
+      done({ killed: Math.max(before - left.length, killed), left });
+    });
+  }
+
+  #isPopulated(): boolean {
+    return /^populated 1$/m.test(read(join(this.path, 'cgroup.events')) ?? '');
+  }
+
+  #readPeak(): CgroupPeak {
+    const number = (file: string, pattern: RegExp): number | null => {
+      const match = pattern.exec(read(join(this.path, file)) ?? '');
+      return match === null ? null : Number(match[1]);
+    };
+    return {
+      memory: number('memory.peak', /^(\d+)/),
+      pids: number('pids.peak', /^(\d+)/),
+      oomKills: number('memory.events', /^oom_kill (\d+)$/m),
+    };
+  }
+}
+
+/** Of this group and of all below it. */
+function listPids(path: string): number[] {
+  const own = (read(join(path, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
+  return [...own, ...listGroups(path).flatMap((name) => listPids(join(path, name)))];
+}
+
+function listGroups(path: string): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+function removeTree(path: string): void {
+  for (const name of listGroups(path)) removeTree(join(path, name));
+  try {
+    rmdirSync(path);
+  } catch {
+    // Somebody is in it, whom the report names.
+  }
+}
+
+/** What a process left that was killed: whoever was in it has been ended by the run's init. */
+function removeStale(parent: string): void {
+  for (const name of listGroups(parent)) {
+    const pid = NAME.exec(name)?.[1];
+    if (pid !== undefined && readProcess(Number(pid)) === undefined) removeTree(join(parent, name));
+  }
+}
+
+function enable(parent: string, controller: string): void {
+  const file = join(parent, 'cgroup.subtree_control');
+  if ((read(file) ?? '').trim().split(' ').includes(controller)) return;
+  if (write(file, `+${controller}`)) return;
+  throw refused(
+    'ERR_SALLYPORT_NO_CONTAINMENT',
+    `containment: the controller '${controller}' cannot be enabled in ${file}: there must be no process in ${parent} itself, cgroups(7)`,
+    { stage: 'plan', stagePath: 'containment' },
+  );
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+function write(file: string, value: string): boolean {
+  try {
+    writeFileSync(file, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function attempt(step: string, path: string, program: unknown, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    throw refusal(error, step, path, program);
+  }
+}
+
+function refusal(
+  error: unknown,
+  step: string,
+  path: string,
+  program: unknown,
+): SallyportError | Error {
+  const { errno } = error as NodeJS.ErrnoException;
+  if (errno === undefined) return error as Error;
+  const advice = -errno === constants.errno.EAGAIN ? 'cgroup.max.descendants is reached' : '';
+  return systemError(-errno, step, advice, {
+    syscall: `spawn ${String(program)}`,
+    path: String(program),
+    stage: 'cgroup',
+    stagePath: path,
+    stageSource: 'reported',
+  });
+}
