@@ -32,7 +32,12 @@ export { runSync, type RunSyncOptions, type SyncChannelOptions } from './run/run
 export { runLines, type Lines } from './run/run-lines.js';
 export { runPipeline, type PipelineReport, type PipelineStage } from './run/pipeline.js';
 export type { RunInput, RunOptions } from './run/options.js';
-export type { ChannelOptions, KeepOptions, OutputOptions } from './run/output-options.js';
+export type {
+  ChannelOptions,
+  KeepOptions,
+  OutputOptions,
+  OutputVia,
+} from './run/output-options.js';
 export type { Keep } from './run/keeper.js';
 export type { LineListener } from './run/sink.js';
 export type {

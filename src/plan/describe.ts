@@ -21,6 +21,7 @@ export interface PlanDescription {
   readonly session: LaunchPlan['session'];
   readonly foreground: number | null;
   readonly noNewPrivileges: boolean;
+  readonly pipeSize: number | null;
   readonly attributes: LaunchPlan['attributes'];
   readonly route: LaunchPlan['route'];
 }
@@ -41,6 +42,7 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
     session: plan.session,
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
+    pipeSize: plan.pipeSize,
     attributes: plan.attributes,
     route: plan.route,
   };
@@ -68,6 +70,8 @@ export function planDigest(plan: LaunchPlan): string {
     session: plan.session,
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
+    // Where nobody asked for one, digests stay what they were before there was this.
+    ...(plan.pipeSize === null ? {} : { pipeSize: plan.pipeSize }),
     attributes: plan.attributes,
   };
   // Loaded with the first digest: importing this package must cost next to nothing.

@@ -63,6 +63,11 @@ export interface PlanOptions extends AttributeOptions {
    * and file capabilities then give the child and its descendants nothing. Default true.
    */
   noNewPrivileges?: boolean;
+  /**
+   * Bytes that each pipe of `stdio` holds, F_SETPIPE_SZ of fcntl(2); the kernel rounds up. Default:
+   * the kernel's, 64 KiB, which is raised where a child has much to say.
+   */
+  pipeSize?: number;
 }
 
 export interface SpawnOptions extends PlanOptions {
@@ -83,6 +88,7 @@ export const PLAN_OPTION_NAMES = [
   'session',
   'foreground',
   'noNewPrivileges',
+  'pipeSize',
   'listeners',
   ...ATTRIBUTE_NAMES,
 ] as const;

@@ -22,7 +22,15 @@ export interface ChannelOptions extends KeepOptions {
    * ended), or a function for each line.
    */
   to?: string | URL | Writable | LineListener;
+  /** What the program itself writes to. Default `pipe`. */
+  via?: OutputVia;
 }
+
+/**
+ * `memfd`: a file without a name in memory, which takes everything at once. `file`: this one, created
+ * or emptied; the program has it itself.
+ */
+export type OutputVia = 'pipe' | 'memfd' | { readonly file: string | URL };
 
 /** For both channels, and for each where it differs. */
 export interface OutputOptions extends KeepOptions {
@@ -37,6 +45,7 @@ export interface ChannelWish {
   readonly onExceed: 'end' | 'truncate-and-continue';
   readonly keep: Keep;
   readonly to: string | URL | Writable | LineListener | undefined;
+  readonly via: OutputVia;
 }
 
 export interface OutputWish {
@@ -50,13 +59,14 @@ const DEFAULTS: ChannelWish = {
   onExceed: 'end',
   keep: 'head',
   to: undefined,
+  via: 'pipe',
 };
 
 /** What a Buffer may have in all versions of Node that we run on. */
 const MOST = 2 ** 31 - 1;
 
 const KEEP_NAMES = ['maxBytes', 'onExceed', 'keep'] as const;
-const CHANNEL_NAMES = [...KEEP_NAMES, 'to'] as const;
+const CHANNEL_NAMES = [...KEEP_NAMES, 'to', 'via'] as const;
 const OUTPUT_NAMES = [...KEEP_NAMES, 'stdout', 'stderr', 'merge'] as const;
 
 /** @throws {SallyportTypeError} */
@@ -96,7 +106,27 @@ function takeChannel(value: unknown, option: string, defaults: ChannelWish): Cha
   if (!isTarget) {
     throw wrong(`${option}.to`, `a path, a writable stream or a function, not ${typeName(to)}`);
   }
-  return { ...takeKept(own, option, defaults), to: to as ChannelWish['to'] };
+  const kept = takeKept(own, option, defaults);
+  const via = takeVia(own.via, `${option}.via`);
+  if (via !== 'pipe' && to !== undefined) {
+    throw wrong(`${option}.to`, 'left out: with via the program writes there itself');
+  }
+  if (via === 'memfd' && kept.onExceed !== 'end') {
+    throw wrong(`${option}.onExceed`, "'end' with a memfd, which holds all that is written");
+  }
+  return { ...kept, to: to as ChannelWish['to'], via };
+}
+
+function takeVia(value: unknown, option: string): OutputVia {
+  if (value === undefined) return 'pipe';
+  if (value === 'pipe' || value === 'memfd') return value;
+  if (typeof value === 'object') {
+    const { file } = takeOwn(value, option, ['file']);
+    if (file instanceof URL || (typeof file === 'string' && file !== '' && !file.includes('\0'))) {
+      return { file };
+    }
+  }
+  throw wrong(option, "'pipe', 'memfd' or { file }");
 }
 
 function takeKept(
@@ -112,7 +142,7 @@ function takeKept(
   if (keep !== 'head' && keep !== 'tail' && keep !== 'head-and-tail') {
     throw wrong(`${option}.keep`, "'head', 'tail' or 'head-and-tail'");
   }
-  return { maxBytes, onExceed, keep, to: undefined };
+  return { maxBytes, onExceed, keep, to: undefined, via: 'pipe' };
 }
 
 function isWhole(value: unknown, highest: number): value is number {
