@@ -155,12 +155,12 @@ export interface NativeBinding {
   openPipe(): [readEnd: number, writeEnd: number] | NativeFailure;
   /** A file without a name in memory, close-on-exec. The name is for /proc only. */
   openMemoryFile(name: string): number | NativeFailure;
-  /** Whether a service manager has handed over this cgroup, this directory alone. */
-  isMarkedDelegated(directory: string): boolean;
   /** Best effort, and only from the default size. */
   enlargePipe(fd: number): void;
   onEvents(callback: (events: readonly NativeEvent[]) => void): void;
   keepAlive(wanted: boolean): void;
+  /** Whether a service manager has handed over this cgroup, this directory alone. */
+  isMarkedDelegated(directory: string): boolean;
 }
 
 interface AddonFinder {

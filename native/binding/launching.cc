@@ -19,7 +19,7 @@
 #include "binding/values.h"
 #include "core/account_lookups.h"
 #include "core/accounts.h"
-#include "core/cgroup_delegation.h"
+#include "core/delegated_cgroup.h"
 #include "core/lane_pool.h"
 #include "core/launch_job.h"
 #include "core/memory_file.h"
@@ -206,14 +206,14 @@ Napi::Value OpenMemoryFileJs(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), file.value().release());
 }
 
+void EnlargePipeJs(const Napi::CallbackInfo& info) {
+  EnlargePipe(info[0].As<Napi::Number>().Int32Value());
+}
+
 // directory -> boolean
 Napi::Value IsMarkedDelegatedJs(const Napi::CallbackInfo& info) {
   const std::string directory = info[0].As<Napi::String>().Utf8Value();
   return Napi::Boolean::New(info.Env(), IsMarkedDelegated(directory));
-}
-
-void EnlargePipeJs(const Napi::CallbackInfo& info) {
-  EnlargePipe(info[0].As<Napi::Number>().Int32Value());
 }
 
 // (boolean): whether children keep this environment's event loop running.
@@ -238,10 +238,10 @@ void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("openMemoryFile", Napi::Function::New<OpenMemoryFileJs>(env, "openMemoryFile"));
   exports.Set("onEvents", Napi::Function::New<OnEvents>(env, "onEvents"));
   exports.Set("commandInit", Napi::Function::New<CommandInit>(env, "commandInit"));
-  exports.Set("isMarkedDelegated",
-              Napi::Function::New<IsMarkedDelegatedJs>(env, "isMarkedDelegated"));
   exports.Set("enlargePipe", Napi::Function::New<EnlargePipeJs>(env, "enlargePipe"));
   exports.Set("keepAlive", Napi::Function::New<KeepAlive>(env, "keepAlive"));
+  exports.Set("isMarkedDelegated",
+              Napi::Function::New<IsMarkedDelegatedJs>(env, "isMarkedDelegated"));
 }
 
 }  // namespace sallyport

@@ -22,7 +22,9 @@ export function containByCgroup(parent: string, limits: readonly CgroupLimit[]):
       const tree = await launchTree(file, args, options, { ...takeover, cgroup: group.path });
       return new InitRun('cgroup', tree, begun, group);
     } catch (error) {
-      group.remove();
+      await new Promise<void>((resolve) => {
+        group.remove(loopTimers, resolve);
+      });
       throw error;
     }
   };

@@ -7,8 +7,8 @@ import type { LaunchPlan } from '../plan/plan.js';
 import type { ContainmentMethod, Method, SentSignal, Survivor, TreeEnd } from './containment.js';
 import type { Ending, EndingKind } from './ending.js';
 import type { PipeHolder } from './holders.js';
-import type { CgroupPeak } from './run-cgroup.js';
 import type { StallEvidence } from './stall.js';
+import type { CgroupPeak } from './run-cgroup.js';
 
 export interface Admission {
   readonly decision: 'unreviewed' | 'accept' | 'hold' | 'reject';

@@ -29,6 +29,9 @@ export interface CgroupEnd {
 
 /** How long after SIGKILL a process counts as one that cannot be ended, in milliseconds. */
 const UNKILLABLE_AFTER = 2_000;
+/** How long a group is tried to be removed in which nobody lives, and how often, in milliseconds. */
+const LINGERING = 1_000;
+const LINGERING_PAUSE = 3;
 const NAME = /^sallyport-(\d+)-\d+-\d+$/;
 
 let made = 0;
@@ -102,16 +105,28 @@ export class RunCgroup {
   finish(timers: Timers, done: (end: CgroupEnd) => void): void {
     const finish = (found: Killed): void => {
       const peak = this.#readPeak();
-      this.remove();
-      done({ ...found, peak });
+      this.remove(timers, () => {
+        done({ ...found, peak });
+      });
     };
     if (this.#isPopulated()) this.#empty(timers, finish);
     else finish({ killed: 0, left: [] });
   }
 
-  /** Those that the program has made in it, too. It stays where somebody is left in it. */
-  remove(): void {
-    removeTree(this.path);
+  /**
+   * With those that the program has made in it. It stays where somebody is left in it. A process that
+   * has been reaped counts as one for another moment, until its processor has left it.
+   */
+  remove(timers: Timers, done: () => void): void {
+    const until = performance.now() + LINGERING;
+    const attempt = (): void => {
+      if (removeTree(this.path) || this.listMembers().length > 0 || performance.now() > until) {
+        done();
+      } else {
+        timers.after(LINGERING_PAUSE, attempt);
+      }
+    };
+    attempt();
   }
 
   #empty(timers: Timers, done: (found: Killed) => void): void {
@@ -158,12 +173,14 @@ function listGroups(path: string): string[] {
   }
 }
 
-function removeTree(path: string): void {
+/** @returns false where somebody is in it */
+function removeTree(path: string): boolean {
   for (const name of listGroups(path)) removeTree(join(path, name));
   try {
     rmdirSync(path);
-  } catch {
-    // Somebody is in it, whom the report names.
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EBUSY';
   }
 }
 

@@ -52,7 +52,13 @@ export function containSync(method: Method, launch: Launch, wait: SyncWait): Syn
     contained = containByInit(launch, wait, begun, group);
     return contained;
   } finally {
-    if (contained === null) group.remove();
+    if (contained === null) {
+      let isRemoved = false;
+      group.remove(wait, () => {
+        isRemoved = true;
+      });
+      wait.until(() => isRemoved);
+    }
   }
 }
 

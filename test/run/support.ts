@@ -16,10 +16,12 @@ import { listMarked, waitFor } from '../support/processes.js';
 
 const parent = makeCgroup();
 
+/** What there is everywhere, by name. */
+export const methods: readonly ContainmentMethod[] = ['init', 'group'];
+
 /** Every case that concerns the end of a run is tried with each of these. */
 export const ways: ReadonlyArray<readonly [ContainmentMethod, ContainmentWish]> = [
-  ['init', 'init'],
-  ['group', 'group'],
+  ...methods.map((method) => [method, method] as const),
   // Where none can be made, cgroup.test.ts says so.
   ...(parent === undefined ? [] : [['cgroup', { require: 'cgroup', cgroup: { parent } }] as const]),
 ];

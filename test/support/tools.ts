@@ -21,6 +21,7 @@ const probes = {
   unshare: () => runs('unshare', '--net', 'true'),
   chromium: () => runs('chromium', '--version'),
   'systemd-socket-activate': () => runs('systemd-socket-activate', '--version'),
+  'cgroup v2': () => canMakeCgroups(),
   // Only root can run a test as another user, and as root a test about permission proves nothing.
   'another uid': () => process.getuid?.() !== 0 || spawnSync('true', { uid: 65534 }).status === 0,
   'core files': () => makesCore(),
@@ -32,7 +33,6 @@ const probes = {
   'raised priority': () => spawnSync('nice', ['-n', '-1', 'true']).stderr.length === 0,
   ptrace: () => runs(fixture('tracer'), '--probe'),
   'setuid programs': () => honoursSetuid(),
-  'cgroup v2': () => canMakeCgroups(),
 } satisfies Record<string, () => boolean>;
 
 /** Whether an aborted program leaves a core file in its directory, core(5). */

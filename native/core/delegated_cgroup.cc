@@ -1,5 +1,5 @@
 // Whether a cgroup was handed over to whoever runs in it: what a service manager wrote on it.
-#include "core/cgroup_delegation.h"
+#include "core/delegated_cgroup.h"
 
 #include <sys/xattr.h>
 
