@@ -1,5 +1,4 @@
 // Waits without the event loop: for descriptors, for times, for what becomes of launches and children.
-import { constants } from 'node:os';
 
 import { systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
@@ -139,7 +138,7 @@ export class SyncWait implements Timers {
     }
     if (outcome === undefined) return null;
     if (isFailure(outcome)) {
-      if (outcome.errno === constants.errno.ECANCELED && isWithdrawn()) return null;
+      if (isWithdrawn()) return null;
       throw launchError(plan, outcome);
     }
     return { plan, launched: outcome };
