@@ -12,7 +12,8 @@ export type Stage =
   | 'exec' // execve(2) and what it needs: the file, its interpreter, arguments, environment
   | 'process' // creating the process and watching over it
   | 'launcher' // starting the launcher, or what it was told
-  | 'limits' // from here on: the option of that name
+  | 'pipeSize' // from here on: the option of that name
+  | 'limits'
   | 'umask'
   | 'nice'
   | 'ioPriority'

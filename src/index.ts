@@ -76,6 +76,7 @@ export type {
   KeepOptions,
   OutputMask,
   OutputOptions,
+  OutputVia,
 } from './run/output-options.js';
 export type { Keep } from './run/keeper.js';
 export type { LineListener } from './run/sink.js';

@@ -67,7 +67,7 @@ export type NativeEvent = NativeExit | NativeLaunch | NativeLaunchFailure | Nati
 /**
  * Executable, arguments, environment, cwd, table, session, foreground. Lists of strings are one string
  * in which each entry is followed by a NUL. cwd '' is this process's own. The table holds triples:
- * target, TABLE_*, held descriptor; those descriptors belong to the addon from then on.
+ * target, TABLE_*, held descriptor (of a pipe: its size, or -1); those descriptors belong to the addon from then on.
  */
 export type NativeRequest = readonly [
   executable: string,

@@ -101,7 +101,10 @@ function encodeTable(plan: LaunchPlan, held: HeldDescriptors): Int32Array {
     if (source !== null) table.push(target, TABLE_HELD, held.fdOf(source));
     else if (channel === 'stdout') table.push(target, TABLE_SAME_AS, 1);
     else if (channel === 'null') table.push(target, TABLE_NULL, -1);
-    else table.push(target, target === 0 ? TABLE_PIPE_TO_CHILD : TABLE_PIPE_FROM_CHILD, -1);
+    else {
+      const kind = target === 0 ? TABLE_PIPE_TO_CHILD : TABLE_PIPE_FROM_CHILD;
+      table.push(target, kind, plan.pipeSize ?? -1);
+    }
   }
   if (held.program !== null) table.push(-1, TABLE_PINNED, held.program.fd);
   return Int32Array.from(table);

@@ -1,4 +1,4 @@
-// What to say of a step of the launcher that the system refused.
+// What to say of a step that serves an option, most of them the launcher's, and that was refused.
 import { constants } from 'node:os';
 
 import type { NativeFailure } from '../native.js';
@@ -8,6 +8,11 @@ const { EACCES, EINVAL, ENOENT, EPERM } = constants.errno;
 
 /** Stage → the system call of the step, and what it needs. */
 const STEPS: Readonly<Record<string, { call: string; privilege: string }>> = {
+  pipeSize: {
+    call: 'fcntl F_SETPIPE_SZ',
+    privilege:
+      'more than fs.pipe-max-size, or than fs.pipe-user-pages-soft for all pipes of this user, needs CAP_SYS_RESOURCE',
+  },
   limits: {
     call: 'prlimit',
     privilege: 'raising a hard limit needs CAP_SYS_RESOURCE: stay at or below the present one',

@@ -1,5 +1,4 @@
 // Waits without the event loop: for descriptors, for times, for what becomes of launches and children.
-import { constants } from 'node:os';
 
 import { systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
@@ -54,6 +53,15 @@ export interface SyncStarted {
   readonly launched: Launched;
 }
 
+export interface SyncLaunchOptions {
+  /** Asked meanwhile: true takes the launch back. */
+  readonly isWithdrawn: () => boolean;
+  /** Once it has ended it stays a zombie until `releaseZombie`. */
+  readonly keepsZombie?: boolean;
+  /** Absolute path of a cgroup v2 that the program is born in; '' is our own. */
+  readonly cgroup?: string;
+}
+
 /**
  * One wait, with what it waits for. Everything is called from within `turn` and `until`, in this
  * thread; signals and whatever else the event loop would bring have to wait until it is over.
@@ -91,8 +99,6 @@ export class SyncWait implements Timers {
   /**
    * Starts a program from a lane and waits until it runs.
    *
-   * @param isWithdrawn asked meanwhile: true takes the launch back
-   * @param keepsZombie once it has ended it stays a zombie until `releaseZombie`
    * @returns null: it was taken back
    * @throws {SallyportTypeError | SallyportError} as `launch` does
    */
@@ -101,15 +107,26 @@ export class SyncWait implements Timers {
     file: unknown,
     args: unknown,
     raw: RawOptions,
-    isWithdrawn: () => boolean,
-    keepsZombie = false,
+    { isWithdrawn, keepsZombie = false, cgroup = '' }: SyncLaunchOptions,
   ): SyncStarted | null {
     if (isWithdrawn()) return null;
-    const [plan, job] = withRequest(call, file, args, raw, (made, request) => {
-      const begun = native().launch(...request(), made.noNewPrivileges, this.#events, keepsZombie);
-      if (isFailure(begun)) throw launchError(made, begun);
-      return [made, begun] as const;
-    });
+    const [plan, job] = withRequest(
+      call,
+      file,
+      args,
+      raw,
+      (made, request) => {
+        const begun = native().launch(
+          ...request(),
+          made.noNewPrivileges,
+          this.#events,
+          keepsZombie,
+        );
+        if (isFailure(begun)) throw launchError(made, begun);
+        return [made, begun] as const;
+      },
+      cgroup,
+    );
     let outcome: Launched | NativeFailure | undefined;
     this.#launches.set(job, (heard) => {
       outcome = heard;
@@ -122,7 +139,7 @@ export class SyncWait implements Timers {
     }
     if (outcome === undefined) return null;
     if (isFailure(outcome)) {
-      if (outcome.errno === constants.errno.ECANCELED && isWithdrawn()) return null;
+      if (isWithdrawn()) return null;
       throw launchError(plan, outcome);
     }
     keepEvidence(plan, outcome.evidence);

@@ -24,6 +24,7 @@ export interface PlanDescription {
   readonly session: LaunchPlan['session'];
   readonly foreground: number | null;
   readonly noNewPrivileges: boolean;
+  readonly pipeSize: number | null;
   readonly attributes: LaunchPlan['attributes'];
   readonly warnings: readonly string[];
   readonly verify: LaunchPlan['verify'];
@@ -51,6 +52,7 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
     session: plan.session,
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
+    pipeSize: plan.pipeSize,
     attributes: plan.attributes,
     warnings: plan.warnings,
     verify: plan.verify,
@@ -81,6 +83,8 @@ export function planDigest(plan: LaunchPlan): string {
     session: plan.session,
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
+    // Where nobody asked for one, digests stay what they were before there was this.
+    ...(plan.pipeSize === null ? {} : { pipeSize: plan.pipeSize }),
     attributes: plan.attributes,
     ...(plan.pinned === null ? {} : { pinned: plan.pinned.sha256 }),
   };

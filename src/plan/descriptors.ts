@@ -229,6 +229,24 @@ function sourceless(target: number, channel: 'null' | 'pipe' | 'stdout'): Descri
   return Object.freeze({ target, channel, source: null, object: null });
 }
 
+/** What the kernel takes as the size of a pipe: fs.pipe-max-size is below it. */
+const LARGEST_PIPE = 2 ** 31 - 1;
+
+/** @throws {SallyportTypeError} */
+export function takePipeSize(value: unknown, table: readonly TableEntry[]): number | null {
+  if (value === undefined) return null;
+  const isSize = typeof value === 'number' && Number.isInteger(value);
+  if (!isSize || value < 1 || value > LARGEST_PIPE) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'pipeSize',
+      `must be bytes from 1 to ${LARGEST_PIPE}`,
+    );
+  }
+  if (table.some(({ channel }) => channel === 'pipe')) return value;
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'pipeSize', 'no channel of stdio is a pipe');
+}
+
 /** @throws {SallyportTypeError | SallyportError} unless it is a number of the child's table */
 export function requireForeground(
   foreground: unknown,

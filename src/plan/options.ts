@@ -72,6 +72,11 @@ export interface PlanOptions extends AttributeOptions {
   verify?: 'at-exec' | 'after-exec';
   /** A program of `pinExecutable`, which `file` must name: what was hashed is what runs. */
   pinned?: PinnedExecutable;
+  /**
+   * Bytes that each pipe of `stdio` holds, F_SETPIPE_SZ of fcntl(2); the kernel rounds up. Default:
+   * the kernel's, 64 KiB, which is raised where a child has much to say.
+   */
+  pipeSize?: number;
 }
 
 export interface SpawnOptions extends PlanOptions {
@@ -92,6 +97,7 @@ export const PLAN_OPTION_NAMES = [
   'session',
   'foreground',
   'noNewPrivileges',
+  'pipeSize',
   'listeners',
   'verify',
   'pinned',

@@ -7,6 +7,7 @@ import { resolveCwd } from './directory.js';
 import {
   buildTable,
   requireForeground,
+  takePipeSize,
   resolveTable,
   takeListeners,
   type DescriptorPlan,
@@ -44,6 +45,8 @@ export interface LaunchPlan {
   readonly foreground: number | null;
   /** no_new_privs of the child, prctl(2): exec grants it nothing, setuid programs included. */
   readonly noNewPrivileges: boolean;
+  /** Bytes that each pipe of the standard channels holds at least; null: the kernel's default. */
+  readonly pipeSize: number | null;
   /** Limits, identity, priorities: only what was asked for. */
   readonly attributes: LaunchAttributes;
   /** What is planned as asked for, and will hardly work so. */
@@ -80,6 +83,7 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
   const foreground =
     options.foreground === undefined ? null : requireForeground(options.foreground, session, table);
   const noNewPrivileges = takeFlag(options.noNewPrivileges, 'noNewPrivileges', true);
+  const pipeSize = takePipeSize(options.pipeSize, table);
   const attributes = resolveAttributes(options, session, table);
   const cwd = resolveCwd(options.cwd ?? environment.record?.workspace ?? undefined, name);
   const executable = resolveExecutable(name, cwd, environment.variables);
@@ -96,6 +100,7 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
     session,
     foreground,
     noNewPrivileges,
+    pipeSize,
     attributes,
     warnings: Object.freeze(
       warnOfMissingDescriptors(

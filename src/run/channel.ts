@@ -20,6 +20,20 @@ export interface ChannelListener {
   onFault(error: Error): void;
 }
 
+/** What a run needs of a channel: a pipe, or a file that the program has itself. */
+export type OutputChannel = Pick<
+  Channel,
+  | 'lastOutput'
+  | 'bytesSeen'
+  | 'closed'
+  | 'stream'
+  | 'isOpen'
+  | 'drained'
+  | 'stop'
+  | 'report'
+  | 'checkSink'
+>;
+
 export class Channel {
   /** By performance.now(). */
   lastOutput = performance.now();

@@ -8,6 +8,7 @@ import type { RawOptions } from '../plan/options.js';
 import {
   findCgroupPlace,
   takeCgroup,
+  type CgroupLimit,
   type CgroupOptions,
   type CgroupWish,
 } from './cgroup-options.js';
@@ -82,6 +83,8 @@ export type ContainmentWish =
 export interface Method {
   readonly name: ContainmentMethod;
   readonly contain: Contain;
+  /** Of `cgroup`: where the group of the run is made, and with which limits. */
+  readonly cgroup?: { readonly parent: string; readonly limits: readonly CgroupLimit[] };
   /** What the report says of it. */
   readonly guarantee: string;
   /** What it does not see to. */
@@ -151,7 +154,9 @@ export function chooseContainment(wish: unknown): Method {
     if (name !== 'cgroup') return EVERYWHERE[name];
     const place = findCgroupPlace(cgroup);
     if ('parent' in place) {
-      return { ...CGROUP, contain: containByCgroup(place.parent, cgroup.limits) };
+      const { parent } = place;
+      const { limits } = cgroup;
+      return { ...CGROUP, contain: containByCgroup(parent, limits), cgroup: { parent, limits } };
     }
     ({ reason } = place);
   }

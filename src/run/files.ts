@@ -2,9 +2,10 @@
 import { closeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 
-import type { Channel } from './channel.js';
+import type { OutputChannel } from './channel.js';
 import { Feeder, type InputSource } from './input.js';
 import type { RunInput, RunWish } from './options.js';
+import { OutputFiles } from './output-files.js';
 import type { ChannelWish } from './output-options.js';
 import { Patience } from './patience.js';
 import { appendRecord, openInputFile, openOutputFile, openRecord } from './record.js';
@@ -27,6 +28,7 @@ export class OpenFiles {
   stdout: Sink | null = null;
   stderr: Sink | null = null;
   input = new Feeder(undefined);
+  readonly outputs = new OutputFiles();
   #recordFd: number | null = null;
   readonly #record: string | URL | undefined;
 
@@ -37,13 +39,14 @@ export class OpenFiles {
   open({ input, output, record }: RunWish, program: string): void {
     if (record !== undefined) this.#recordFd = openRecord(record, program);
     this.input = new Feeder(openSource(input, program));
+    this.outputs.open(output, program);
     this.stdout = openSink(output.stdout, program);
     this.stderr = openSink(output.stderr, program);
   }
 
   /** Until all has been delivered; or, once the run is being ended, for so long. */
   async flush(
-    channels: { stdout: Channel; stderr: Channel },
+    channels: { stdout: OutputChannel; stderr: OutputChannel },
     begun: Promise<void>,
     time: number,
   ): Promise<void> {
@@ -67,6 +70,7 @@ export class OpenFiles {
     this.stdout?.abandon();
     this.stderr?.abandon();
     this.input.stop();
+    this.outputs.close();
     if (this.#recordFd !== null) closeSync(this.#recordFd);
     this.#recordFd = null;
   }
@@ -88,7 +92,7 @@ function openSink({ to }: ChannelWish, program: string): Sink | null {
 
 async function flushSink(
   sink: Sink | null,
-  channel: Channel,
+  channel: OutputChannel,
   begun: Promise<void>,
   time: number,
 ): Promise<void> {

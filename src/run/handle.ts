@@ -1,14 +1,14 @@
 // What can be reached of a run under way, by its caller and by the command line.
 import type { Child } from '../launch/child.js';
-import type { Channel } from './channel.js';
+import type { OutputChannel } from './channel.js';
 import type { Contained } from './containment.js';
 import type { Ending, EndingKind } from './ending.js';
 
 /** A run under way, for whoever shows it: the command line. */
 export interface RunUnderWay {
   readonly child: Child;
-  readonly stdout: Channel;
-  readonly stderr: Channel;
+  readonly stdout: OutputChannel;
+  readonly stderr: OutputChannel;
   /** Ends it for this reason, where it is the first. */
   end(kind: EndingKind): void;
 }

@@ -1,4 +1,5 @@
 // SHA-256 of all that was seen, off the main thread.
+import type { Hash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 
 import { GrowingBuffer } from './keeper.js';
@@ -18,6 +19,13 @@ const BLOCKS = 3;
 const RESERVE = 1 << 16;
 
 export const HASH_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+/** In pieces and on this thread, for whoever has to wait for it anyway. */
+export function startHash(): Hash {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- synchronous and late
+  const { createHash } = require('node:crypto') as typeof import('node:crypto');
+  return createHash('sha256');
+}
 
 export class Hasher {
   #first = new GrowingBuffer(HASHED_AS_A_WHOLE);

@@ -10,28 +10,35 @@ export interface PipeHolder {
   readonly fd: number;
 }
 
-export interface HolderScan {
-  /** By inode. */
-  readonly holders: ReadonlyMap<bigint, readonly PipeHolder[]>;
+export interface HolderScan<Key> {
+  readonly holders: ReadonlyMap<Key, readonly PipeHolder[]>;
   /** How many processes could not be looked into: another user's, or one that is hidden. */
   readonly unreadable: number;
 }
 
-/** Only those that can write: the other end is what keeps a pipe from ending. */
-export function findHolders(inodes: readonly bigint[]): HolderScan {
-  const byTarget = new Map(inodes.map((inode) => [`pipe:[${inode}]`, inode]));
-  const holders = new Map<bigint, PipeHolder[]>();
+/** Only those that can write: the other end is what keeps a pipe from ending. By inode. */
+export function findHolders(inodes: readonly bigint[]): HolderScan<bigint> {
+  return scan(new Map(inodes.map((inode) => [`pipe:[${inode}]`, inode])));
+}
+
+/** Likewise. @param targets what /proc shows of the files, as it shows them to us */
+export function findHoldersOf(targets: readonly string[]): HolderScan<string> {
+  return scan(new Map(targets.map((target) => [target, target])));
+}
+
+function scan<Key>(byTarget: ReadonlyMap<string, Key>): HolderScan<Key> {
+  const holders = new Map<Key, PipeHolder[]>();
   let unreadable = 0;
   for (const pid of listPids()) {
     if (pid === process.pid) continue;
     const numbers = readTable(pid);
     if (numbers === undefined) unreadable += 1;
     for (const fd of numbers ?? []) {
-      const inode = byTarget.get(readTarget(pid, fd));
-      if (inode === undefined || !canWrite(pid, fd)) continue;
-      const found = holders.get(inode) ?? [];
+      const key = byTarget.get(readTarget(pid, fd));
+      if (key === undefined || !canWrite(pid, fd)) continue;
+      const found = holders.get(key) ?? [];
       found.push({ pid, executable: readExecutable(pid), fd });
-      holders.set(inode, found);
+      holders.set(key, found);
     }
   }
   return { holders, unreadable };

@@ -104,7 +104,7 @@ export function takeRunOptions(options: unknown): RunWish {
   }
   const plan: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const name of PLAN_OPTION_NAMES) if (own[name] !== undefined) plan[name] = own[name];
-  plan['stdio'] = takeStdio(own.stdio, input !== undefined, output.merge);
+  plan['stdio'] = takeStdio(own.stdio, input !== undefined, output);
   // What the call leaves open the profile says; what it says itself is reviewed.
   const deadline = own.deadline ?? profile?.limits?.deadline;
   const stall = own.stall ?? profile?.limits?.stall;
@@ -156,10 +156,10 @@ function takeInput(value: unknown): RunInput | undefined {
 }
 
 /** @throws {SallyportTypeError} where stdio says something else than input and output do */
-function takeStdio(stdio: unknown, hasInput: boolean, merge: boolean): unknown {
-  if (stdio !== undefined && !Array.isArray(stdio) && !hasInput && !merge && stdio !== 'pipe') {
-    return stdio;
-  }
+function takeStdio(stdio: unknown, hasInput: boolean, output: OutputWish): unknown {
+  const { merge, stdout, stderr } = output;
+  const isTold = hasInput || merge || stdout.via !== 'pipe' || stderr.via !== 'pipe';
+  if (stdio !== undefined && !Array.isArray(stdio) && !isTold && stdio !== 'pipe') return stdio;
   const entries: unknown[] = Array.isArray(stdio)
     ? (stdio as unknown[]).slice()
     : [stdio, stdio, stdio];
@@ -173,6 +173,9 @@ function takeStdio(stdio: unknown, hasInput: boolean, merge: boolean): unknown {
       "is a pipe that nobody writes to: give input, or leave it 'null'",
     );
   }
+  // The file itself stands there once it is open.
+  if (stdout.via !== 'pipe') requirePipe(entries[1], 'stdio[1]', 'output.stdout.via');
+  if (stderr.via !== 'pipe') requirePipe(entries[2], 'stdio[2]', 'output.stderr.via');
   if (merge) {
     requirePipe(entries[1], 'stdio[1]', 'output.merge');
     if (entries[2] !== 'stdout') requirePipe(entries[2], 'stdio[2]', 'output.merge');

@@ -22,6 +22,8 @@ export interface ChannelOptions extends KeepOptions {
    * ended), or a function for each line.
    */
   to?: string | URL | Writable | LineListener;
+  /** What the program itself writes to. Default `pipe`. */
+  via?: OutputVia;
 }
 
 /** Takes out of a stream of bytes what nobody may see, also where that comes in several pieces. */
@@ -31,6 +33,12 @@ export interface OutputMask {
   /** The end of the stream: the rest. */
   flush(): Uint8Array;
 }
+
+/**
+ * `memfd`: a file without a name in memory, which takes everything at once. `file`: this one, created
+ * or emptied; the program has it itself.
+ */
+export type OutputVia = 'pipe' | 'memfd' | { readonly file: string | URL };
 
 /** For both channels, and for each where it differs. */
 export interface OutputOptions extends KeepOptions {
@@ -51,6 +59,7 @@ export interface ChannelWish {
   readonly keep: Keep;
   readonly to: string | URL | Writable | LineListener | undefined;
   readonly mask: (() => OutputMask) | undefined;
+  readonly via: OutputVia;
 }
 
 export interface OutputWish {
@@ -65,13 +74,14 @@ const DEFAULTS: ChannelWish = {
   keep: 'head',
   to: undefined,
   mask: undefined,
+  via: 'pipe',
 };
 
 /** What a Buffer may have in all versions of Node that we run on. */
 const MOST = 2 ** 31 - 1;
 
 const KEEP_NAMES = ['maxBytes', 'onExceed', 'keep'] as const;
-const CHANNEL_NAMES = [...KEEP_NAMES, 'to'] as const;
+const CHANNEL_NAMES = [...KEEP_NAMES, 'to', 'via'] as const;
 const OUTPUT_NAMES = [...KEEP_NAMES, 'stdout', 'stderr', 'merge', 'mask'] as const;
 
 /**
@@ -119,7 +129,30 @@ function takeChannel(value: unknown, option: string, defaults: ChannelWish): Cha
   if (!isTarget) {
     throw wrong(`${option}.to`, `a path, a writable stream or a function, not ${typeName(to)}`);
   }
-  return { ...takeKept(own, option, defaults), to: to as ChannelWish['to'] };
+  const kept = takeKept(own, option, defaults);
+  const via = takeVia(own.via, `${option}.via`);
+  if (via !== 'pipe' && to !== undefined) {
+    throw wrong(`${option}.to`, 'left out: with via the program writes there itself');
+  }
+  if (via !== 'pipe' && kept.mask !== undefined) {
+    throw wrong(`${option}.via`, "'pipe' with output.mask: a file has what was written");
+  }
+  if (via === 'memfd' && kept.onExceed !== 'end') {
+    throw wrong(`${option}.onExceed`, "'end' with a memfd, which holds all that is written");
+  }
+  return { ...kept, to: to as ChannelWish['to'], via };
+}
+
+function takeVia(value: unknown, option: string): OutputVia {
+  if (value === undefined) return 'pipe';
+  if (value === 'pipe' || value === 'memfd') return value;
+  if (typeof value === 'object') {
+    const { file } = takeOwn(value, option, ['file']);
+    if (file instanceof URL || (typeof file === 'string' && file !== '' && !file.includes('\0'))) {
+      return { file };
+    }
+  }
+  throw wrong(option, "'pipe', 'memfd' or { file }");
 }
 
 function takeKept(
@@ -135,7 +168,7 @@ function takeKept(
   if (keep !== 'head' && keep !== 'tail' && keep !== 'head-and-tail') {
     throw wrong(`${option}.keep`, "'head', 'tail' or 'head-and-tail'");
   }
-  return { maxBytes, onExceed, keep, to: undefined, mask: defaults.mask };
+  return { maxBytes, onExceed, keep, to: undefined, mask: defaults.mask, via: 'pipe' };
 }
 
 function isWhole(value: unknown, highest: number): value is number {

@@ -1,24 +1,28 @@
 // The output channels of a run: opened, read to their end, stopped where others hold them.
+import type { Readable } from 'node:stream';
+
 import type { Child } from '../launch/child.js';
-import { Channel } from './channel.js';
+import { Channel, type OutputChannel } from './channel.js';
 import type { Ending } from './ending.js';
+import { FileChannel } from './file-channel.js';
 import type { OpenFiles } from './files.js';
 import { findHolders } from './holders.js';
 import type { RunWish } from './options.js';
+import type { OutputFiles } from './output-files.js';
 import { Patience, pollOnce } from './patience.js';
 import { pipeInode } from './pour.js';
 import type { RunReport } from './report.js';
 
 export interface Channels {
-  readonly stdout: Channel;
-  readonly stderr: Channel;
+  readonly stdout: OutputChannel;
+  readonly stderr: OutputChannel;
 }
 
 export function openChannels(
   { stdout, stderr }: Pick<Child, 'stdout' | 'stderr'>,
   { output }: RunWish,
   ending: Ending,
-  sinks: Pick<OpenFiles, 'stdout' | 'stderr'>,
+  files: Pick<OpenFiles, 'stdout' | 'stderr'> & { readonly outputs?: OutputFiles },
 ): Channels {
   const listener = {
     onExceeded: (): void => {
@@ -29,10 +33,13 @@ export function openChannels(
       ending.begin('aborted');
     },
   };
-  return {
-    stdout: new Channel(stdout, output.stdout, sinks.stdout, listener),
-    stderr: new Channel(stderr, output.stderr, sinks.stderr, listener),
+  const open = (name: 'stdout' | 'stderr', stream: Readable | null): OutputChannel => {
+    const file = files.outputs?.[name] ?? null;
+    return file === null
+      ? new Channel(stream, output[name], files[name], listener)
+      : new FileChannel(file, output[name], listener.onExceeded);
   };
+  return { stdout: open('stdout', stdout), stderr: open('stderr', stderr) };
 }
 
 export function isOpen({ stdout, stderr }: Channels): boolean {

@@ -7,7 +7,8 @@ import { native } from '../native.js';
 import { nextLink, type Link } from './chain.js';
 import type { RunReport } from './report.js';
 
-const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants;
+const { EINVAL } = osConstants.errno;
 
 /** Reports name programs, directories and variables: for the owner. */
 const OWNER_ONLY = 0o600;
@@ -19,6 +20,18 @@ export function openRecord(path: string | URL, program: unknown): number {
 
 export function openOutputFile(path: string | URL, program: unknown): number {
   return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o666, program);
+}
+
+/**
+ * Created or emptied, for reading as well.
+ *
+ * @throws {SallyportError} also EINVAL for what is no regular file: it has no size, and is read once
+ */
+export function openRegularFile(path: string | URL, program: unknown): number {
+  const fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o666, program);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw refusal({ errno: -EINVAL }, 'open', path, program, 'it is no regular file: give it as to');
 }
 
 export function openInputFile(path: string | URL, program: unknown): number {
@@ -72,15 +85,16 @@ function open(path: string | URL, flags: number, mode: number, program: unknown)
   }
 }
 
-function refusal(
+export function refusal(
   error: unknown,
   step: string,
   path: string | URL,
   program: unknown,
+  advice = '',
 ): SallyportError | Error {
   const { errno } = error as NodeJS.ErrnoException;
   if (errno === undefined) return error as Error;
-  return systemError(-errno, step, '', {
+  return systemError(-errno, step, advice, {
     syscall: `spawn ${String(program)}`,
     path: String(program),
     stage: 'descriptor',

@@ -244,7 +244,9 @@ function isComplete({ end, delivered, deliveryError }: ChannelReport): boolean {
 function listNotTested(found: Findings): string[] {
   const { plan, method, end, output, unreadableHolders, admission } = found;
   const unseen = (['stdout', 'stderr'] as const).filter((name, index) => {
-    const channel = plan?.descriptors[index + 1]?.channel;
+    const { channel, source } = plan?.descriptors[index + 1] ?? {};
+    const isMerged = index === 1 && source === plan?.descriptors[1]?.source;
+    if (isMerged && output.stdout.observed) return false;
     return !output[name].observed && (channel === 'inherit' || channel === 'descriptor');
   });
   return [

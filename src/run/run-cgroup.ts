@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 
 import { refused, systemError, type SallyportError } from '../errors.js';
+import type { Timers } from '../launch/timers.js';
 import { ownCgroup, type CgroupLimit } from './cgroup-options.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
-import { killAll, wait } from './walk.js';
+import { killAll, type Killed } from './walk.js';
 
 /** What the run has used at most, where the controller and the kernel say so; otherwise null. */
 export interface CgroupPeak {
@@ -101,32 +102,42 @@ export class RunCgroup {
   }
 
   /** Kills what is left in it and removes it. */
-  async finish(): Promise<CgroupEnd> {
-    const found = this.#isPopulated() ? await this.#empty() : { killed: 0, left: [] };
-    const peak = this.#readPeak();
-    await this.remove();
-    return { ...found, peak };
+  finish(timers: Timers, done: (end: CgroupEnd) => void): void {
+    const finish = (found: Killed): void => {
+      const peak = this.#readPeak();
+      this.remove(timers, () => {
+        done({ ...found, peak });
+      });
+    };
+    if (this.#isPopulated()) this.#empty(timers, finish);
+    else finish({ killed: 0, left: [] });
   }
 
   /**
    * With those that the program has made in it. It stays where somebody is left in it. A process that
    * has been reaped counts as one for another moment, until its processor has left it.
    */
-  async remove(): Promise<void> {
+  remove(timers: Timers, done: () => void): void {
     const until = performance.now() + LINGERING;
-    while (!removeTree(this.path)) {
-      if (this.listMembers().length > 0 || performance.now() > until) return;
-      await wait(LINGERING_PAUSE);
-    }
+    const attempt = (): void => {
+      if (removeTree(this.path) || this.listMembers().length > 0 || performance.now() > until) {
+        done();
+      } else {
+        timers.after(LINGERING_PAUSE, attempt);
+      }
+    };
+    attempt();
   }
 
-  async #empty(): Promise<{ killed: number; left: ProcessFacts[] }> {
+  #empty(timers: Timers, done: (found: Killed) => void): void {
     const before = this.listMembers().length;
     // All at once, and no fork gets away: since kernel 5.14. What was released may still be in it.
     const hasStrangers = listPids(this.path).some((pid) => this.#free.has(pid));
     if (!hasStrangers) write(join(this.path, 'cgroup.kill'), '1');
-    const { killed, left } = await killAll(() => this.listMembers(), UNKILLABLE_AFTER);
-    return { killed: Math.max(before - left.length, killed), left };
+    const list = (): ProcessFacts[] => this.listMembers();
+    killAll(list, UNKILLABLE_AFTER, timers, ({ killed, left }) => {
+      done({ killed: Math.max(before - left.length, killed), left });
+    });
   }
 
   #isPopulated(): boolean {

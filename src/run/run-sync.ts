@@ -5,6 +5,7 @@ import type { SallyportError } from '../errors.js';
 import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
 import { SyncWait } from '../launch/sync-wait.js';
+import type { RawOptions } from '../plan/options.js';
 import { unseenChannel } from './channel-report.js';
 import { startClock, type Clock } from './clock.js';
 import type { TreeEnd } from './containment.js';
@@ -17,6 +18,7 @@ import { isRefusal, LAST_WORD } from './run.js';
 import { watchForStall, type StallEvidence } from './stall.js';
 import { SyncChannel } from './sync-channel.js';
 import { containSync, type SyncContained } from './sync-containment.js';
+import { SyncFileChannel } from './sync-file-channel.js';
 import { openSyncFiles, requireSynchronous, type SyncFiles } from './sync-files.js';
 
 /** What `run` takes, but for what only the event loop could serve. */
@@ -85,7 +87,7 @@ class SyncRun {
       try {
         wait = new SyncWait(this.#file);
         files = openSyncFiles(this.#wish, this.#file, wait);
-        this.#contained = this.#start(wait);
+        this.#contained = this.#start(wait, files.outputs.place(this.#wish.plan));
       } catch (error) {
         if (!isRefusal(error)) throw error;
         return this.#reportUnstarted(files, error);
@@ -99,13 +101,13 @@ class SyncRun {
     }
   }
 
-  #start(wait: SyncWait): SyncContained | null {
-    const { plan, deadline, containment } = this.#wish;
+  #start(wait: SyncWait, options: RawOptions): SyncContained | null {
+    const { deadline, containment } = this.#wish;
     if (deadline !== undefined) wait.after(deadline, () => this.#begin('deadline'));
     const launch = {
       file: this.#file,
       args: this.#args,
-      options: plan,
+      options,
       isWithdrawn: () => this.#kind !== undefined,
     };
     return containSync(containment, launch, wait);
@@ -177,10 +179,13 @@ class SyncRun {
       plan.descriptors[target]?.channel === 'pipe' ? (pipes.shift() ?? null) : null;
     const [stdin, stdout, stderr] = [pipeAt(0), pipeAt(1), pipeAt(2)];
     const { output } = this.#wish;
-    const channels = [
-      new SyncChannel(stdout, output.stdout, files.stdout, listener, wait),
-      new SyncChannel(stderr, output.stderr, files.stderr, listener, wait),
-    ] as const;
+    const open = (name: 'stdout' | 'stderr', fd: number | null): AnyChannel => {
+      const file = files.outputs[name];
+      return file === null
+        ? new SyncChannel(fd, output[name], files[name], listener, wait)
+        : new SyncFileChannel(file, output[name], listener.onExceeded, wait);
+    };
+    const channels = [open('stdout', stdout), open('stderr', stderr)] as const;
     files.input.start(stdin);
     return channels;
   }
@@ -221,7 +226,8 @@ class SyncRun {
 }
 
 type Found = Omit<Findings, 'startedAt' | 'ending' | 'method'>;
-type Channels = readonly [stdout: SyncChannel, stderr: SyncChannel];
+type AnyChannel = SyncChannel | SyncFileChannel;
+type Channels = readonly [stdout: AnyChannel, stderr: AnyChannel];
 
 const NOTHING_LEFT: TreeEnd = {
   signalled: [],

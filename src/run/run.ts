@@ -4,6 +4,7 @@ import type { ExitStatus } from '../launch/events.js';
 import { splitArguments } from '../launch/spawn.js';
 import { loopTimers } from '../launch/timers.js';
 import { describePlan } from '../plan/describe.js';
+import type { RawOptions } from '../plan/options.js';
 import type { Admission } from './admission.js';
 import { startClock, type Clock } from './clock.js';
 import type { Contained, TreeEnd } from './containment.js';
@@ -89,7 +90,7 @@ async function superviseRun(
     let contained: Contained | null;
     try {
       files = openFiles(wish, file);
-      contained = await start(file, args, wish, ending);
+      contained = await start(file, args, files.outputs.place(wish.plan), begin);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return await reportUnstarted(begin, files, error);
@@ -114,11 +115,11 @@ interface Beginning {
 async function start(
   file: string,
   args: unknown,
-  wish: RunWish,
-  ending: Ending,
+  options: RawOptions,
+  { wish, ending }: Beginning,
 ): Promise<Contained | null> {
   if (ending.kind !== undefined) return null;
-  const plan = wish.admission === null ? wish.plan : await wish.admission.prepare(wish.plan);
+  const plan = wish.admission === null ? options : await wish.admission.prepare(options);
   const takeover = { openOutput: openPoured, cancellation: ending.launch };
   try {
     return await wish.containment.contain(file, args, plan, takeover);

@@ -36,6 +36,8 @@ interface Sample {
   readonly at: number;
   readonly cpu: ReadonlyMap<number, number>;
   readonly bytes: number;
+  /** Somebody computes or would, and has to wait for a processor. */
+  readonly isRunnable: boolean;
 }
 
 /** How late a look may come before we count as having stood still ourselves, in milliseconds. */
@@ -88,6 +90,7 @@ export function watchForStall(
 }
 
 function isProgress(before: Sample, after: Sample): boolean {
+  if (after.isRunnable) return true;
   let cpu = 0;
   for (const [pid, used] of after.cpu) cpu += used - (before.cpu.get(pid) ?? 0);
   const share = cpu / Math.max(1, after.at - before.at);
@@ -97,11 +100,13 @@ function isProgress(before: Sample, after: Sample): boolean {
 function sample(tree: RunTree): Sample {
   const cpu = new Map<number, number>();
   let bytes = 0;
-  for (const { pid, cpuMs } of tree.members()) {
+  let isRunnable = false;
+  for (const { pid, cpuMs, state } of tree.members()) {
     cpu.set(pid, cpuMs);
     bytes += readTraffic(pid);
+    isRunnable ||= state === 'R';
   }
-  return { at: performance.now(), cpu, bytes };
+  return { at: performance.now(), cpu, bytes, isRunnable };
 }
 
 function describe(tree: RunTree, before: Sample): StalledProcess[] {

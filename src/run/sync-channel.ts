@@ -1,11 +1,11 @@
 // One output channel of a run without the event loop: read when it is ready, counted, kept, hashed.
-import type { Hash } from 'node:crypto';
 import { closeSync, fstatSync, readSync } from 'node:fs';
 
 import { POLLIN, POLLOUT, type SyncWait } from '../launch/sync-wait.js';
 import { native } from '../native.js';
 import { reportChannel, type ReadingEnd } from './channel-report.js';
 import { LARGEST_PIPE, type ChannelListener } from './channel.js';
+import { startHash } from './hash.js';
 import type { PipeHolder } from './holders.js';
 import { Keeper } from './keeper.js';
 import type { ChannelWish } from './output-options.js';
@@ -191,10 +191,4 @@ export class SyncChannel {
     this.#wait.unwatch(fd);
     closeSync(fd);
   }
-}
-
-function startHash(): Hash {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- late, with the first run
-  const { createHash } = require('node:crypto') as typeof import('node:crypto');
-  return createHash('sha256');
 }

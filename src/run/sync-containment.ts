@@ -1,16 +1,16 @@
 // How a run without the event loop is held together, by the same methods and to the same end.
 import { constants } from 'node:os';
 
-import { refused } from '../errors.js';
 import type { ExitStatus } from '../launch/events.js';
 import { publishExit, publishLaunch } from '../launch/diagnostics.js';
 import type { SyncStarted, SyncWait } from '../launch/sync-wait.js';
 import { native } from '../native.js';
 import type { RawOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
-import type { ContainmentMethod, Method, TreeEnd } from './containment.js';
+import type { Method, TreeEnd } from './containment.js';
 import { requireOwnGroup } from './group.js';
 import { GroupEnd } from './group-end.js';
+import { makeRunCgroup, type RunCgroup } from './run-cgroup.js';
 import { SyncInit } from './sync-init.js';
 
 /** As `Contained`, looked at instead of waited for. */
@@ -30,9 +30,6 @@ export interface SyncContained {
   abandon(): void;
 }
 
-/** One launch that is under way. null: it was taken back. */
-type Contain = (launch: Launch, wait: SyncWait) => SyncContained | null;
-
 interface Launch {
   readonly file: unknown;
   readonly args: unknown;
@@ -40,33 +37,51 @@ interface Launch {
   readonly isWithdrawn: () => boolean;
 }
 
-const METHODS: { readonly [method in ContainmentMethod]?: Contain } = {
-  init({ file, args, options, isWithdrawn }, wait) {
-    const begun = performance.now();
-    const started = wait.launch('run', file, args, options, isWithdrawn);
-    return started === null ? null : new SyncInit(started, wait, begun);
-  },
-  group({ file, args, options, isWithdrawn }, wait) {
-    requireOwnGroup(options);
-    const started = wait.launch('launch', file, args, options, isWithdrawn, true);
-    return started === null ? null : new SyncGroup(started, wait);
-  },
-};
-
 /**
  * @returns null: it was to be ended before it had begun
  * @throws {SallyportTypeError | SallyportError}
  */
 export function containSync(method: Method, launch: Launch, wait: SyncWait): SyncContained | null {
-  const contain = METHODS[method.name];
-  if (contain === undefined) {
-    throw refused(
-      'ERR_SALLYPORT_NO_CONTAINMENT',
-      `containment: ${method.name} is not available without the event loop; write 'init', or use run`,
-      { stage: 'plan', stagePath: 'containment' },
-    );
+  if (method.name === 'group') return containByGroup(launch, wait);
+  const { cgroup } = method;
+  const begun = performance.now();
+  if (cgroup === undefined) return containByInit(launch, wait, begun);
+  const group = makeRunCgroup(cgroup.parent, cgroup.limits, launch.file);
+  let contained: SyncContained | null = null;
+  try {
+    contained = containByInit(launch, wait, begun, group);
+    return contained;
+  } finally {
+    if (contained === null) {
+      let isRemoved = false;
+      group.remove(wait, () => {
+        isRemoved = true;
+      });
+      wait.until(() => isRemoved);
+    }
   }
-  return contain(launch, wait);
+}
+
+function containByInit(
+  { file, args, options, isWithdrawn }: Launch,
+  wait: SyncWait,
+  begun: number,
+  group?: RunCgroup,
+): SyncContained | null {
+  const started = wait.launch('run', file, args, options, {
+    isWithdrawn,
+    cgroup: group?.path ?? '',
+  });
+  return started === null ? null : new SyncInit(started, wait, begun, group);
+}
+
+function containByGroup(
+  { file, args, options, isWithdrawn }: Launch,
+  wait: SyncWait,
+): SyncContained | null {
+  requireOwnGroup(options);
+  const started = wait.launch('launch', file, args, options, { isWithdrawn, keepsZombie: true });
+  return started === null ? null : new SyncGroup(started, wait);
 }
 
 class SyncGroup implements SyncContained {

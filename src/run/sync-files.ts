@@ -5,6 +5,7 @@ import { Readable, Writable } from 'node:stream';
 import { invalid } from '../errors.js';
 import type { SyncWait } from '../launch/sync-wait.js';
 import type { RunInput, RunWish } from './options.js';
+import { OutputFiles } from './output-files.js';
 import type { ChannelWish } from './output-options.js';
 import { appendRecord, openInputFile, openOutputFile, openRecord } from './record.js';
 import type { RunReport } from './report.js';
@@ -21,6 +22,9 @@ export function requireSynchronous({ signal, input, output, admission }: RunWish
   }
   if (input instanceof Readable) {
     throw needsLoop('input', 'a stream is fed by the event loop: give bytes or { file }');
+  }
+  if (output.stdout.mask !== undefined) {
+    throw needsLoop('output.mask', 'who mints secrets needs the event loop as well');
   }
   for (const name of ['stdout', 'stderr'] as const) {
     if (output[name].to instanceof Writable) {
@@ -56,6 +60,7 @@ export class SyncFiles {
   stdout: SyncSink | null = null;
   stderr: SyncSink | null = null;
   input: SyncFeeder;
+  readonly outputs = new OutputFiles();
   #recordFd: number | null = null;
   readonly #record: string | URL | undefined;
 
@@ -67,6 +72,7 @@ export class SyncFiles {
   open({ input, output, record }: RunWish, program: string, wait: SyncWait): void {
     if (record !== undefined) this.#recordFd = openRecord(record, program);
     this.input = new SyncFeeder(openSource(input, program), wait);
+    this.outputs.open(output, program);
     this.stdout = openSink(output.stdout, program);
     this.stderr = openSink(output.stderr, program);
   }
@@ -81,6 +87,7 @@ export class SyncFiles {
   /** What nobody has taken. Sinks that have ended are left as they are. */
   close(): void {
     this.input.stop();
+    this.outputs.close();
     for (const sink of [this.stdout, this.stderr]) if (sink?.fd !== null) sink?.end();
     if (this.#recordFd !== null) closeSync(this.#recordFd);
     this.#recordFd = null;

@@ -1,6 +1,7 @@
 // The processes of a run that has lost its init, found and ended from outside, through /proc.
 import { constants } from 'node:os';
 
+import type { Timers } from '../launch/timers.js';
 import { native } from '../native.js';
 import type { Survivor } from './containment.js';
 import {
@@ -71,34 +72,53 @@ export function listMembers({ target, since, known, released }: Traces): Process
  * that is killed at once leaves a child of the last moment that nothing ties to it.
  *
  * @param time milliseconds after which what is still there counts as what cannot be ended
+ * @param done called once, perhaps at once
  */
-export async function killAll(
+export function killAll(
   list: () => ProcessFacts[],
   time: number,
-): Promise<{ killed: number; left: ProcessFacts[] }> {
-  await stopAll(list);
-  const until = performance.now() + time;
-  const killed = new Set<number>();
-  // Twice nothing: a process that was forked during a look may have been passed over.
-  for (let pause = FIRST_PAUSE, empty = 0; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
-    const left = list();
-    empty = left.length === 0 ? empty + 1 : 0;
-    if (empty === 2 || performance.now() > until) return { killed: killed.size, left };
-    for (const { pid } of signalAll(left, SIGKILL)) killed.add(pid);
-    // Waiting does not help against another user's.
-    if (left.length > 0 && left.every(isForbidden)) return { killed: killed.size, left };
-    await wait(pause);
-  }
+  timers: Timers,
+  done: (found: Killed) => void,
+): void {
+  stopAll(list, timers, () => {
+    const until = performance.now() + time;
+    const killed = new Set<number>();
+    // Twice nothing: a process that was forked during a look may have been passed over.
+    let empty = 0;
+    const look = (pause: number): void => {
+      const left = list();
+      empty = left.length === 0 ? empty + 1 : 0;
+      for (const { pid } of signalAll(left, SIGKILL)) killed.add(pid);
+      // Waiting does not help against another user's.
+      const isHopeless = left.length > 0 && left.every(isForbidden);
+      if (empty === 2 || isHopeless || performance.now() > until) {
+        done({ killed: killed.size, left });
+      } else {
+        timers.after(pause, () => {
+          look(Math.min(pause * 2, LONGEST_PAUSE));
+        });
+      }
+    };
+    look(FIRST_PAUSE);
+  });
+}
+
+export interface Killed {
+  /** How many were sent SIGKILL. */
+  readonly killed: number;
+  readonly left: ProcessFacts[];
 }
 
 /** Until none runs that may be stopped, or for as long as is worth while. */
-async function stopAll(list: () => ProcessFacts[]): Promise<void> {
+function stopAll(list: () => ProcessFacts[], timers: Timers, done: () => void): void {
   const until = performance.now() + STOPPING;
-  for (;;) {
+  const look = (): void => {
     const running = list().filter(({ state }) => !'TtZX'.includes(state));
-    if (signalAll(running, SIGSTOP).length === 0 || performance.now() > until) return;
-    await wait(FIRST_PAUSE);
-  }
+    const isOver = signalAll(running, SIGSTOP).length === 0 || performance.now() > until;
+    if (isOver) done();
+    else timers.after(FIRST_PAUSE, look);
+  };
+  look();
 }
 
 function signalAll(processes: readonly ProcessFacts[], signal: number): ProcessFacts[] {
@@ -109,12 +129,6 @@ function signalAll(processes: readonly ProcessFacts[], signal: number): ProcessF
 
 function isForbidden({ pid, startTime }: ProcessFacts): boolean {
   return native().signalProcess(pid, startTime, 0) === constants.errno.EPERM;
-}
-
-export function wait(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }
 
 export function describeSurvivors(left: readonly ProcessFacts[]): Survivor[] {

@@ -11,7 +11,7 @@ import { thrown } from '../support/errors.js';
 import { fixture, makeScratch } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
 import { hasEnded } from '../support/processes.js';
-import { expectNobody, methods } from './support.js';
+import { expectNobody, ways } from './support.js';
 
 const big = Buffer.alloc(3_000_000, 'x');
 
@@ -22,7 +22,7 @@ function withoutAccidents({ outcome, ...report }: RunReport): object {
   return { ...report, outcome: { ...rest, usage } };
 }
 
-describe.each(methods)('containment %s', (containment) => {
+describe.each(ways)('containment %s', (method, containment) => {
   it.each<[string, string, string[], RunSyncOptions]>([
     ['an exit', 'sh', ['-c', 'echo out; echo err >&2; exit 3'], {}],
     ['a signal', 'sh', ['-c', 'kill -USR1 $$'], {}],
@@ -54,7 +54,7 @@ describe.each(methods)('containment %s', (containment) => {
       'ignore',
       'stopped',
       'group',
-      ...(containment === 'init' ? ['setsid', 'daemon'] : []),
+      ...(method !== 'group' ? ['setsid', 'daemon'] : []),
     ];
     const report = runSync(fixture('tree'), [mark, ...members], {
       containment,
