@@ -14,6 +14,7 @@ import {
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { enterWorkspace } from '../../src/cli/environment-options.js';
 import { makeScratch } from '../support/fixtures.js';
 import { copyPackage } from '../support/package-copy.js';
 import { listChildren, readEnvironment, waitFor } from '../support/processes.js';
@@ -236,6 +237,22 @@ wait`;
     expect({ code, stdout }).toEqual({ code: 125, stdout: '' });
     expect(stderr).toContain(`sallyport: ${sentence}`);
     expect(stderr).not.toContain(secret);
+  });
+});
+
+needs('root').describe('the owner of the directories', () => {
+  it.each(['nobody', '65534'])('is the user of the run, given as %s', (user) => {
+    const workspace = makeScratch();
+    enterWorkspace({ workspace, user });
+    expect(lstatSync(`${workspace}/.home/.cache`)).toMatchObject({ uid: 65534 });
+  });
+
+  it('must be known', () => {
+    const workspace = makeScratch();
+    expect(() => enterWorkspace({ workspace, user: 'no-such-user-here' })).toThrow(
+      'give the number',
+    );
+    expect(readdirSync(workspace)).toEqual([]);
   });
 });
 
