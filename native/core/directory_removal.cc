@@ -125,7 +125,7 @@ class Removal {
   // The new name; "" where it was refused.
   std::string MoveToTop(int parent, const std::string& name) {
     for (int tries = 0; tries < 1000; ++tries) {
-      const std::string moved = ".removed-" + std::to_string(next_++);
+      std::string moved = ".removed-" + std::to_string(next_++);
       // Onto its own name nothing is moved, a mount point neither.
       if (moved == name) continue;
       if (renameat(parent, name.c_str(), top_, moved.c_str()) == 0) return moved;

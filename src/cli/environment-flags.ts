@@ -11,6 +11,8 @@ export interface EnvironmentFlags {
   preset?: string[];
   cache?: string[];
   removeHome?: boolean;
+  /** Name or number. */
+  user?: string;
 }
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];

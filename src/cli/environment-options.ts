@@ -1,5 +1,6 @@
 // The options of the environment → createEnvironment and prepareWorkspace.
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
 import {
   createEnvironment,
@@ -9,6 +10,7 @@ import {
   type Environment,
   type PresetName,
   type PreparedWorkspace,
+  type WorkspaceOptions,
 } from '../index.js';
 import type { EnvironmentFlags } from './environment-flags.js';
 import { UsageError } from './failure.js';
@@ -53,9 +55,25 @@ function inOurWords(error: Error): Error {
   return found === undefined ? error : new UsageError(error.message.replace(found[0], found[1]));
 }
 
-/** With --workspace: makes its directories. @throws {SallyportError} for a hostile one */
-export function enterWorkspace({ workspace }: EnvironmentFlags): PreparedWorkspace | null {
-  return workspace === undefined ? null : prepareWorkspace(workspace);
+/**
+ * With --workspace: makes its directories, for the user of the run.
+ *
+ * @throws {SallyportError} for a hostile one
+ */
+export function enterWorkspace({ workspace, user }: EnvironmentFlags): PreparedWorkspace | null {
+  if (workspace === undefined) return null;
+  return prepareWorkspace(workspace, user === undefined ? {} : findOwner(user));
+}
+
+/** By /etc/passwd: where a user is in another database, a number says as much. */
+function findOwner(user: string): WorkspaceOptions {
+  if (/^\d{1,10}$/.test(user)) return { uid: Number(user) };
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+  const fields = lines.map((line) => line.split(':')).find(([name]) => name === user);
+  if (fields === undefined) {
+    throw new UsageError('--user: not in /etc/passwd: with --workspace give the number');
+  }
+  return { uid: Number(fields[2]), gid: Number(fields[3]) };
 }
 
 /** With --remove-home: removes them again. What will not go is told, and is no failure of the run. */

@@ -7,7 +7,6 @@ import { print } from './output.js';
 import { clean, formatTable, paint, type Row } from './table.js';
 
 export interface GapsFlags extends EnvironmentFlags {
-  user?: string;
   probeMetadata?: boolean;
   /** False with --no-shield. */
   shield?: boolean;

@@ -16,7 +16,7 @@ import {
 } from './gap.js';
 import type { Answer, Attempt, Conditions } from './probe.js';
 
-const { EACCES, EBADF, ECONNREFUSED, EFAULT, ENOENT, ENOTDIR, EPERM } = constants.errno;
+const { EACCES, EAGAIN, EBADF, ECONNREFUSED, EFAULT, ENOENT, ENOTDIR, EPERM } = constants.errno;
 
 /** What is to be tried, and what the answers mean. */
 export interface Question {
@@ -41,6 +41,7 @@ function judgePath(
 ): Gap {
   switch (answer?.errno) {
     case 0:
+    case EAGAIN: // somebody listens, and has no room at the moment
       return open(subject, `${phraseAccess(subject.subject, ids, bits)}: it may ${what}`);
     case ENOENT:
     case ENOTDIR:

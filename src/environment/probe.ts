@@ -1,4 +1,5 @@
 // Starts the probe as a run would be started, with what it is to try, and reads how that ended.
+import { once } from 'node:events';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 
 import { SallyportError } from '../errors.js';
@@ -75,20 +76,22 @@ export async function probe(
   conditions: Conditions,
   attempts: readonly Attempt[],
 ): Promise<{ answers: readonly Answer[]; program: number }> {
-  const { child, program } = await start(conditions, attempts, 'null');
+  const { child, program, closed } = await start(conditions, attempts, 'null');
   const answers = (await readLines(child, attempts.length)).map(parseAnswer);
   if (answers.length !== attempts.length) throw endedEarly(await describeEnd(child));
-  await child.exited;
+  await closed;
   return { answers, program };
 }
 
 /** A probe that says who it is and then does nothing until it is let go: another run of the same plan. */
 export class Sibling {
   readonly #child: Child;
+  readonly #closed: Promise<unknown>;
   readonly ids: Ids;
 
-  private constructor(child: Child, ids: Ids) {
+  private constructor({ child, closed }: Started, ids: Ids) {
     this.#child = child;
+    this.#closed = closed;
     this.ids = ids;
   }
 
@@ -98,13 +101,14 @@ export class Sibling {
       { what: 'ids', operand: '' },
       { what: 'hold', operand: '' },
     ];
-    const { child } = await start(conditions, attempts, 'pipe');
+    const started = await start(conditions, attempts, 'pipe');
+    const { child } = started;
     const [line] = await readLines(child, attempts.length);
     const [uid, gid] = parseAnswer(line ?? '')
       .value.split(',')
       .map(Number);
     if (uid === undefined || gid === undefined) throw endedEarly(await describeEnd(child));
-    return new Sibling(child, { uid, gid });
+    return new Sibling(started, { uid, gid });
   }
 
   get pid(): number {
@@ -113,7 +117,7 @@ export class Sibling {
 
   async end(): Promise<void> {
     this.#child.stdin?.on('error', () => undefined).end();
-    await this.#child.exited;
+    await this.#closed;
   }
 }
 
@@ -140,11 +144,19 @@ async function describeEnd(child: Child): Promise<string> {
   return signal ?? `exit code ${code}`;
 }
 
+interface Started {
+  readonly child: Child;
+  /** The number under which the probe has itself. */
+  readonly program: number;
+  /** It has ended, and nothing of it is open here. */
+  readonly closed: Promise<unknown>;
+}
+
 async function start(
   { pass, ...others }: Conditions,
   attempts: readonly Attempt[],
   stdin: 'null' | 'pipe',
-): Promise<{ child: Child; program: number }> {
+): Promise<Started> {
   const listeners = (others.listeners ?? []).map((_, index) => index + 3);
   const program = openProgram([...pass.map(({ fd, as }) => as ?? fd), ...listeners]);
   try {
@@ -158,7 +170,8 @@ async function start(
     };
     const args = attempts.map(({ what, operand }) => `${TRY[what]}:${operand}`);
     // By descriptor: the user of the run need not be able to reach where this package is installed.
-    return { child: await launch(`/proc/self/fd/${program}`, args, options), program };
+    const child = await launch(`/proc/self/fd/${program}`, args, options);
+    return { child, program, closed: once(child, 'close') };
   } finally {
     closeSync(program);
   }

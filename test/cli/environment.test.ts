@@ -7,12 +7,14 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { enterWorkspace } from '../../src/cli/environment-options.js';
 import { makeScratch } from '../support/fixtures.js';
 import { copyPackage } from '../support/package-copy.js';
 import { listChildren, readEnvironment, waitFor } from '../support/processes.js';
@@ -235,6 +237,44 @@ wait`;
     expect({ code, stdout }).toEqual({ code: 125, stdout: '' });
     expect(stderr).toContain(`sallyport: ${sentence}`);
     expect(stderr).not.toContain(secret);
+  });
+});
+
+needs('root').describe('the owner of the directories', () => {
+  it.each(['nobody', '65534'])('is the user of the run, given as %s', (user) => {
+    const workspace = makeScratch();
+    enterWorkspace({ workspace, user });
+    expect(lstatSync(`${workspace}/.home/.cache`)).toMatchObject({ uid: 65534 });
+  });
+
+  it('must be known', () => {
+    const workspace = makeScratch();
+    expect(() => enterWorkspace({ workspace, user: 'no-such-user-here' })).toThrow(
+      'give the number',
+    );
+    expect(readdirSync(workspace)).toEqual([]);
+  });
+});
+
+describe("git's own configuration", () => {
+  needs('git').it('of this host is not asked for credentials', async () => {
+    const home = makeScratch();
+    const marker = path.join(home, 'asked');
+    const helper = `!touch '${marker}'; echo username=me; echo password=${secret}; :`;
+    writeFileSync(`${home}/.gitconfig`, `[credential]\n\thelper = "${helper}"\n`);
+    const input = 'protocol=https\nhost=git.example\n\n';
+    const env = { HOME: home, PATH: '/usr/local/bin:/usr/bin:/bin' };
+    // Whoever inherits HOME gets them.
+    const inherits = spawnSync('git', ['credential', 'fill'], { input, env, encoding: 'utf8' });
+    expect(inherits.stdout).toContain(`password=${secret}`);
+    expect(existsSync(marker)).toBe(true);
+    rmSync(marker);
+    const args = ['run', '--workspace', makeScratch(), '--', 'git', 'credential', 'fill'];
+    const asked = await runCli(args, { env, input });
+    expect(asked.code).toBe(128);
+    expect(asked.stderr).toContain('terminal prompts disabled');
+    expect(asked.stdout).not.toContain(secret);
+    expect(existsSync(marker)).toBe(false);
   });
 });
 

@@ -224,7 +224,7 @@ describe('swapped in a loop by another process', () => {
     const { directory } = makeVictim();
     const workspace = makeScratch();
     const seen = await underAttack(workspace, directory, () => {
-      for (let round = 0; round < 20_000; round += 1) {
+      for (let round = 0; round < 200_000; round += 1) {
         try {
           mkdirSync(`${workspace}/.home/.cache`, { recursive: true });
           rmdirSync(`${workspace}/.home/.cache`);
@@ -244,7 +244,8 @@ describe('swapped in a loop by another process', () => {
     const outcomes = new Map<string, number>();
     const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     await underAttack(workspace, directory, () => {
-      for (let round = 0; round < 3_000; round += 1) {
+      // Until it was swapped at the right moment at least once.
+      for (let round = 0; round < 3_000 || (outcomes.size < 2 && round < 200_000); round += 1) {
         try {
           prepareWorkspace(workspace);
           count('made');

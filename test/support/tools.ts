@@ -15,6 +15,7 @@ const runs = (command: string, ...args: string[]): boolean =>
 const probes = {
   strace: () => runs('strace', '-o', '/dev/null', 'true'),
   bash: () => runs('bash', '-c', ':'),
+  git: () => runs('git', '--version'),
   lsof: () => runs('lsof', '-v'),
   lsfd: () => runs('lsfd', '--version'),
   ss: () => runs('ss', '-V'),
