@@ -51,19 +51,21 @@ export function verifyCaller(port: number, endpoint: number, root: Root | undefi
   const ends = sockets.filter(
     ({ facts }) => isLoopback(facts.local, port) && isLoopback(facts.remote, endpoint),
   );
-  const inodes = new Set(ends.map(({ inode }) => inode));
+  // What is closed has no inode, or is no row any more.
+  const inodes = new Set(ends.map(({ inode }) => inode).filter((inode) => inode !== '0'));
   const members = findMembers(root, processes);
   const member = findHolder(inodes, members);
   if (member !== undefined) return { admitted: true, caller: describe(member, processes) };
   const stranger = findHolder(inodes);
-  const why =
-    stranger === undefined
-      ? 'no process that we may read has this connection'
-      : root === undefined
-        ? 'no run has been admitted yet'
-        : 'it is no process of the run';
-  const caller = stranger === undefined ? null : describe(stranger, processes);
-  return { admitted: false, caller, why };
+  if (stranger === undefined) {
+    const why =
+      inodes.size === 0
+        ? 'it has closed its connection'
+        : 'no process that we may read has this connection';
+    return { admitted: false, caller: null, why };
+  }
+  const why = root === undefined ? 'no run has been admitted yet' : 'it is no process of the run';
+  return { admitted: false, caller: describe(stranger, processes), why };
 }
 
 function findHolder(

@@ -83,7 +83,10 @@ describe('where a role cannot be assumed any more', () => {
     expect(expired.length).toBeGreaterThan(0);
     expect(expired.length).toBeLessThanOrEqual(4);
     // After its HTTP provider has given up, the SDK tries the older one, which knows no token file.
-    const others = refused.filter((fetch) => !expired.includes(fetch));
+    // It waits a second for each: on a busy machine it may have gone when its turn comes.
+    const others = refused.filter(
+      (fetch) => !expired.includes(fetch) && fetch.why?.includes('closed its connection') !== true,
+    );
     expect(others.length).toBeLessThanOrEqual(1);
     expect(others.every(({ why }) => why?.startsWith('WrongToken') === true)).toBe(true);
     expectOneOutage(report);
@@ -98,11 +101,15 @@ describe('where a role cannot be assumed any more', () => {
       ...contained,
       deadline: 60_000,
     });
-    const failed = readLines(report).at(-1);
+    const lines = readLines(report);
+    const failed = lines.at(-1);
     expect(failed?.error).toBe('CredentialRetrievalError');
     expect(failed?.message).toContain(WHY);
-    // credential_process itself: two seconds.
-    expect(failed?.ms).toBeLessThan(2_000);
+    // credential_process itself: two seconds, beside what one that gives costs on this machine now.
+    const given = Math.max(...lines.slice(0, -1).map(({ ms = 0 }) => ms));
+    expect(failed?.ms).toBeLessThan(2_000 + 3 * given);
+    const refused = report.credentials.fetches.filter(({ outcome }) => outcome === 'refused');
+    expect(refused).toHaveLength(1);
     expectOneOutage(report);
   });
 

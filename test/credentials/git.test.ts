@@ -14,7 +14,9 @@ import { needs } from '../support/tools.js';
 import { GitServer } from './support/git-server.js';
 import { madeUpPassword, runId } from './support/scenes.js';
 
-const LIFE = 3_000;
+/** A clone takes long while others use the machine: it begins with at least half of this left. */
+const LIFE = 8_000;
+const lead = LIFE / 2;
 
 needs('git-http-backend').describe('git', () => {
   const root = makeScratch();
@@ -69,6 +71,7 @@ needs('git-http-backend').describe('git', () => {
   ): ReturnType<typeof madeUpPassword> {
     const made = madeUpPassword(LIFE, {
       delivery: { by: 'process', for: 'git', url: server.url },
+      lead,
       ...options,
     });
     const { mint } = made.source;

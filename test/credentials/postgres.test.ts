@@ -19,7 +19,7 @@ import { waitFor } from '../support/processes.js';
 import { needs, postgresPrograms } from '../support/tools.js';
 import { runId } from './support/scenes.js';
 
-const LIFE = 3_000;
+const LIFE = 6_000;
 const isRoot = process.getuid?.() === 0;
 /** PostgreSQL refuses to run as root. */
 const account = isRoot ? { uid: 65534, gid: 65534 } : {};
@@ -94,6 +94,7 @@ needs('postgresql').describe('psql', () => {
       reason: 'the task migrates the development database',
       plain: ['username'],
       delivery: pgpassFile({ host: '127.0.0.1', port }),
+      lead: LIFE / 2,
       mint: () => {
         const password = randomBytes(12).toString('hex');
         const expiresAt = new Date(Date.now() + LIFE);

@@ -17,7 +17,8 @@ while True:
     start = time.time()
     try:
         body = client.get_object(Bucket="b", Key="k")["Body"].read().decode()
-        print(json.dumps({"ok": body}), flush=True)
+        ms = round((time.time() - start) * 1000)
+        print(json.dumps({"ok": body, "ms": ms}), flush=True)
     except Exception as error:
         ms = round((time.time() - start) * 1000)
         print(json.dumps({"error": type(error).__name__, "message": str(error), "ms": ms}), flush=True)
