@@ -99,7 +99,7 @@ function findFault(line: string, previous: string | null, index: number): string
 function parse(line: string | Buffer): { chain?: Link } | null {
   try {
     const value: unknown = JSON.parse(String(line));
-    return typeof value === 'object' && value !== null ? (value) : null;
+    return typeof value === 'object' && value !== null ? value : null;
   } catch {
     return null;
   }
