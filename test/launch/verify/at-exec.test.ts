@@ -11,7 +11,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { launch, spawn, type SpawnOptions } from '../../../src/index.js';
-import { fixture, makeScratch } from '../../support/fixtures.js';
+import { fixture, loadStorm, makeScratch } from '../../support/fixtures.js';
 import { inNode } from '../../support/node-script.js';
 import { copyPackage, launcherOf } from '../../support/package-copy.js';
 import { needs } from '../../support/tools.js';
@@ -65,6 +65,26 @@ describe('what is seen is what the child has', () => {
     const child = await launch('/bin/true', [], { verify: 'at-exec', user: 65534, stdio: 'null' });
     expect(child.evidence?.facts).toMatchObject({ uids: '65534 65534 65534 65534', groups: '' });
     expect((await child.exited).code).toBe(0);
+  });
+
+  it('listeners, whose variables only the launcher can complete; and many variables', async () => {
+    const storm = loadStorm();
+    const { fd } = storm.listenInheritable();
+    const many = Object.fromEntries(
+      Array.from({ length: 2_000 }, (_, index) => [`V${index}`, 'x'.repeat(100)]),
+    );
+    const child = await launch(witness, [], {
+      stdio: ['null', 'pipe', 'null'],
+      env: many,
+      listeners: [{ fd, name: 'web' }],
+      verify: 'at-exec',
+    });
+    const told = await readWitness(child);
+    expect(told.environment).toContainEqual(['LISTEN_PID', String(told.pid)]);
+    expect(child.evidence?.environmentNames).toEqual(told.environment.map(([name]) => name).sort());
+    expect(child.evidence?.descriptors[3]).toMatchObject({ target: 3, kind: 'socket' });
+    await child.exited;
+    storm.closeFd(fd);
   });
 
   it('without verify nobody looks', async () => {
