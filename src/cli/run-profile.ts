@@ -1,13 +1,37 @@
 // `sallyport run --profile FILE`: reviewed, held at its exec, run, and reported.
 import { constants } from 'node:os';
 
-import { planLaunch, run, type RunReport } from '../index.js';
+import { planLaunch, run, shieldParent, type RunReport } from '../index.js';
 import { formatLedger, ledger, readProfile } from '../review.js';
 import { formatGates } from '../review/print.js';
-import { EXIT } from './failure.js';
+import { EXIT, UsageError } from './failure.js';
 import { complain, print } from './output.js';
 import { askByProfile } from './profile-options.js';
 import type { RunFlags } from './run-options.js';
+
+/** What may stand beside --profile. Whatever else `run` may take is refused here, never dropped. */
+const KNOWN: ReadonlySet<string> = new Set([
+  'profile',
+  'pass',
+  'env',
+  'cwd',
+  'session',
+  'allowNewPrivileges',
+  'report',
+  'explain',
+  'json',
+  'shield',
+]);
+
+function refuseOthers(flags: RunFlags): void {
+  for (const [name, value] of Object.entries(flags) as Array<[string, unknown]>) {
+    if (KNOWN.has(name) || value === undefined) continue;
+    const option = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new UsageError(
+      `--${option}: not with --profile: the profile says what is approved of it`,
+    );
+  }
+}
 
 /** @returns the exit code of the program; 125 where nothing was started */
 export async function runByProfile(
@@ -16,6 +40,7 @@ export async function runByProfile(
   args: readonly string[],
   flags: RunFlags,
 ): Promise<number> {
+  refuseOthers(flags);
   const profile = readProfile(path);
   const asked = askByProfile(profile, file, args, flags);
   if (flags.explain === true) {
@@ -23,6 +48,8 @@ export async function runByProfile(
     print(flags.json === true ? `${JSON.stringify(made, null, 2)}\n` : formatLedger(made));
     return 0;
   }
+  const { shield = true } = flags as RunFlags & { readonly shield?: boolean };
+  if (shield) shieldParent();
   const stdio = asked.options.stdio as string[];
   const running = run(asked.file, asked.args, {
     ...asked.options,

@@ -171,7 +171,7 @@ describe('report', () => {
     expect(printed.stdout).toMatch(/^authorized +not assessed/m);
 
     const same = path.join(folder, 'same.jsonl');
-    writeFileSync(same, readFileSync(one, 'utf8').split('\n')[0] + '\n');
+    writeFileSync(same, `${readFileSync(one, 'utf8').split('\n')[0] ?? ''}\n`);
     const [first, second] = [
       await runCli(['report', same, one]),
       await runCli(['report', one, two]),

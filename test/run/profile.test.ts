@@ -6,6 +6,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { createHash } from 'node:crypto';
@@ -157,5 +158,22 @@ describe('a program that was approved to the byte', () => {
     const { options } = prepare();
     const report = await run('/bin/false', [], options);
     expect(report.admission.gates[0]).toMatchObject({ name: 'executable', decision: 'reject' });
+  });
+
+  it('without a hash its identity can be approved: another file in its place is refused', async () => {
+    const { file } = prepare();
+    const approved = strictProfile({ executable: file, cwd: '/' });
+    approved.executable.inode = String(statSync(file, { bigint: true }).ino);
+    const options = { ...contained, env: {}, cwd: '/', profile: approved };
+    expect((await run(file, [], options)).outcome).toMatchObject({ kind: 'exited', code: 0 });
+    copyFileSync('/bin/true', `${file}.new`);
+    chmodSync(`${file}.new`, 0o755);
+    renameSync(`${file}.new`, file);
+    const report = await run(file, [], options);
+    expect(report.admission.gates[0]).toMatchObject({
+      name: 'executable',
+      decision: 'reject',
+      differences: [{ path: 'executable.inode' }],
+    });
   });
 });

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { launch, spawn, type SpawnOptions } from '../../../src/index.js';
-import { fixture, makeScratch } from '../../support/fixtures.js';
+import { fixture, loadStorm, makeScratch } from '../../support/fixtures.js';
 import { inNode } from '../../support/node-script.js';
 import { copyPackage, launcherOf } from '../../support/package-copy.js';
 import { needs } from '../../support/tools.js';
@@ -65,6 +65,26 @@ describe('what is seen is what the child has', () => {
     const child = await launch('/bin/true', [], { verify: 'at-exec', user: 65534, stdio: 'null' });
     expect(child.evidence?.facts).toMatchObject({ uids: '65534 65534 65534 65534', groups: '' });
     expect((await child.exited).code).toBe(0);
+  });
+
+  it('listeners, whose variables only the launcher can complete; and many variables', async () => {
+    const storm = loadStorm();
+    const { fd } = storm.listenInheritable();
+    const many = Object.fromEntries(
+      Array.from({ length: 2_000 }, (_, index) => [`V${index}`, 'x'.repeat(100)]),
+    );
+    const child = await launch(witness, [], {
+      stdio: ['null', 'pipe', 'null'],
+      env: many,
+      listeners: [{ fd, name: 'web' }],
+      verify: 'at-exec',
+    });
+    const told = await readWitness(child);
+    expect(told.environment).toContainEqual(['LISTEN_PID', String(told.pid)]);
+    expect(child.evidence?.environmentNames).toEqual(told.environment.map(([name]) => name).sort());
+    expect(child.evidence?.descriptors[3]).toMatchObject({ target: 3, kind: 'socket' });
+    await child.exited;
+    storm.closeFd(fd);
   });
 
   it('without verify nobody looks', async () => {
@@ -144,6 +164,37 @@ describe('a child that is not as planned never runs', () => {
   });
 });
 
+describe('in a table that is shared', () => {
+  it('the same is seen, by each route', async () => {
+    const seen = await inNode(
+      async ({ sallyport, require }) => {
+        const fs = require('node:fs') as typeof import('node:fs');
+        const pass = [{ fd: fs.openSync('/etc/hosts', 'r'), as: 30 }];
+        const outcomes = [];
+        for (const noNewPrivileges of [true, false]) {
+          for (const call of ['spawn', 'launch'] as const) {
+            const options = { verify: 'at-exec', stdio: 'null', pass, noNewPrivileges } as const;
+            const child = await sallyport[call]('/bin/true', [], options);
+            const { code } = await child.exited;
+            const targets = child.evidence?.descriptors.map(({ target }) => target);
+            outcomes.push([child.plan.route.kind, code, targets]);
+          }
+        }
+        return outcomes;
+      },
+      null,
+      { wrap: [fixture('seccomp_deny'), 'EPERM', 'close_range,unshare', '--'] },
+    );
+    const targets = [0, 1, 2, 30];
+    expect(seen).toEqual([
+      ['thread', 0, targets],
+      ['thread', 0, targets],
+      ['direct', 0, targets],
+      ['thread', 0, targets],
+    ]);
+  });
+});
+
 describe('what cannot be looked at does not run', () => {
   needs('root').it('a child of another user, by a parent that may not trace it', async () => {
     const seen = await inNode(
@@ -178,6 +229,29 @@ describe('what cannot be looked at does not run', () => {
     });
     expect(seen.message).toContain('CAP_SYS_PTRACE');
   });
+});
+
+it('where the memory of a child may not be read it does not run', async () => {
+  const seen = await inNode(
+    async ({ sallyport, storm, scratch, require }) => {
+      const fs = require('node:fs') as typeof import('node:fs');
+      const options = { stdio: 'null', verify: 'at-exec' } as const;
+      const error = await sallyport.launch('/bin/sh', ['-c', `: > '${scratch}/ran'`], options).then(
+        () => null,
+        (refused: unknown) => refused as Record<string, unknown>,
+      );
+      return {
+        code: error?.['code'],
+        stagePath: String(error?.['stagePath']),
+        ran: fs.existsSync(`${scratch}/ran`),
+        children: storm.hasChildren(),
+      };
+    },
+    null,
+    { wrap: [fixture('seccomp_deny'), 'EPERM', 'process_vm_readv', '--'] },
+  );
+  expect(seen).toMatchObject({ code: 'ERR_SALLYPORT_UNVERIFIABLE', ran: false, children: false });
+  expect(seen.stagePath).toMatch(/^\/proc\/\d+\/mem$/);
 });
 
 describe('the program', () => {
