@@ -193,11 +193,12 @@ static int IsBelow(int32_t pid, int32_t root) {
   return 0;
 }
 
-static int SendChecked(int32_t pid, int32_t parent, int signal) {
+static int SendChecked(int32_t pid, int32_t parent, int32_t root, int signal) {
   const long pidfd = CALL2(__NR_pidfd_open, pid, 0);
   /* The descriptor stands for one process, whatever becomes of its number; is it the one we mean?
-   */
-  if (ReadParent(pid) != parent) {
+   * Its parent may have ended of this very signal: then it has become a child of ours. */
+  const int32_t now = ReadParent(pid);
+  if (now != parent && now != root) {
     if (pidfd >= 0) CALL1(__NR_close, pidfd);
     return 0;
   }
@@ -228,7 +229,7 @@ int32_t SignalDescendants(int signal) {
   }
   int32_t reached = 0;
   for (int32_t i = 0; i < process_count; ++i) {
-    if (below[i]) reached += SendChecked(pids[i], parents[i], signal);
+    if (below[i]) reached += SendChecked(pids[i], parents[i], root, signal);
   }
   return reached;
 }
