@@ -13,9 +13,9 @@ struct ChannelPipe {
   UniqueFd theirs;  // blocking: programs expect that of their standard channels
 };
 
-// Enlarges a pipe of the default size to what an unprivileged process may have (fs.pipe-max-size is 1 MiB unless
-// somebody changed it), F_SETPIPE_SZ of fcntl(2). Refused quietly where the user's pipes hold too
-// much already.
+// Enlarges a pipe of the default size to what an unprivileged process may have (fs.pipe-max-size is
+// 1 MiB unless somebody changed it), F_SETPIPE_SZ of fcntl(2). Refused quietly where the user's
+// pipes hold too much already.
 void EnlargePipe(int fd);
 
 struct PlainPipe {
