@@ -106,11 +106,12 @@ needs('cgroup v2').describe('in a group that was delegated', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(parentProcess.stdout, 'data');
-    expect(listCgroups(parent)).toHaveLength(1);
+    const groups = listCgroups(parent);
     parentProcess.kill('SIGKILL');
     await once(parentProcess, 'exit');
     await waitFor('nobody with the mark', () => listMarked(mark).length === 0, 1_000);
-    expect(listCgroups(parent)).toHaveLength(1);
+    expect(groups).toHaveLength(1);
+    expect(listCgroups(parent)).toEqual(groups);
     await inNode(
       async ({ sallyport }, wish) =>
         (await sallyport.run('true', [], { containment: wish })).complete,
