@@ -66,7 +66,8 @@ group.describe('--status', () => {
 
   it('is not there without a terminal on stderr', async () => {
     await using tty = await open();
-    tty.type(`$S run --quiet --status sh -c 'read x; echo do""ne' 2>/dev/null`);
+    tty.type(`$S run --quiet --status sh -c 'echo be""gun; read x; echo do""ne' 2>/dev/null`);
+    await tty.expect('begun');
     tty.send('\r');
     await tty.expect('done');
     await tty.expect('<0>$ ');

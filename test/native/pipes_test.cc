@@ -47,6 +47,20 @@ void CheckPipe(PipeDirection direction) {
   CHECK(read(to_child ? theirs : ours, &byte, 1) == 0);
 }
 
+TEST_CASE("a pipe has the size that was asked for, and only one of the default size is enlarged") {
+  Result<ChannelPipe> sized = OpenChannelPipe(PipeDirection::kFromChild, 10'000);
+  REQUIRE(sized.ok());
+  const int ours = sized.value().ours.get();
+  CHECK(fcntl(ours, F_GETPIPE_SZ) == 16'384);
+  EnlargePipe(ours);
+  CHECK(fcntl(ours, F_GETPIPE_SZ) == 16'384);
+
+  Result<ChannelPipe> plain = OpenChannelPipe(PipeDirection::kFromChild);
+  REQUIRE(plain.ok());
+  EnlargePipe(plain.value().ours.get());
+  CHECK(fcntl(plain.value().ours.get(), F_GETPIPE_SZ) == 1 << 20);
+}
+
 }  // namespace
 
 TEST_CASE("both directions, with each of 0, 1 and 2 open or closed") {
