@@ -120,9 +120,10 @@ void EndHeld(pid_t started, const HeldChild& held) {
 
 // Looks at the child that holds, and lets it go. On a refusal it has been ended.
 Result<bool> LetGo(const LaunchRequest& request, const std::string& instructions, pid_t started,
-                   int status, const LauncherRefusal& said, std::string* evidence) {
+                   int status, const LauncherRefusal& said,
+                   const std::vector<DescriptorMove>& moves, std::string* evidence) {
   const HeldChild held = {said.errno_value, request.init ? started : getpid(), said.detail};
-  Result<Verdict> verdict = VerifyHeld(request, instructions, held);
+  Result<Verdict> verdict = VerifyHeld(request, instructions, held, moves);
   if (verdict.ok() && verdict.value().matches) {
     if (evidence != nullptr) *evidence = std::move(verdict.value().evidence);
     const char go = LAUNCHER_GO;
@@ -188,7 +189,8 @@ Result<pid_t> SpawnLauncher(const LaunchRequest& request, std::vector<Descriptor
       return SysError{"launcher", ECHILD, ""};
     }
     if (refusal.step == STEP_HELD) {
-      const Result<bool> gone = LetGo(request, block, pid.value(), status.get(), refusal, evidence);
+      const Result<bool> gone =
+          LetGo(request, block, pid.value(), status.get(), refusal, moves, evidence);
       if (!gone.ok()) {
         Reap(pid.value());
         return gone.error();

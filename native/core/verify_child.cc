@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/process_look.h"
+#include "core/system_calls.h"
 #include "launcher/instructions.h"
 
 namespace sallyport {
@@ -171,6 +172,27 @@ void CompareTable(const LaunchRequest& request, const SeenProcess& seen, Evidenc
   }
 }
 
+// Device and inode do not tell one eventfd from another, nor one opening of a file from another
+// one. The kernel does, where it has kcmp(2) and lets us.
+void CompareOpenFiles(const std::vector<DescriptorMove>& moves, const Verification& planned,
+                      pid_t child, Evidence* evidence) {
+  const auto self = static_cast<pid_t>(syscall(SYS_gettid));
+  bool compared = true;
+  for (const DescriptorMove& move : moves) {
+    const bool is_planned =
+        std::any_of(planned.objects.begin(), planned.objects.end(),
+                    [&move](const ExpectedObject& each) { return each.target == move.target; });
+    if (!is_planned) continue;
+    const int result = CompareFiles(self, move.source, child, move.target);
+    if (result < 0) compared = false;
+    if (result > 0) {
+      evidence->Differ("descriptors." + std::to_string(move.target) + ".openFile",
+                       "the one that was handed over", "another");
+    }
+  }
+  evidence->Fact("openFiles", compared ? "compared" : "not compared");
+}
+
 // The block as it must be in the child: offsets have become addresses, LISTEN_PID is filled in.
 std::string Relocate(std::string block, uint64_t address, pid_t pid) {
   LauncherHeader header;
@@ -248,7 +270,7 @@ void CompareProgram(const LaunchRequest& request, const SeenProcess& seen, Evide
 }  // namespace
 
 Result<Verdict> VerifyHeld(const LaunchRequest& request, const std::string& instructions,
-                           const HeldChild& child) {
+                           const HeldChild& child, const std::vector<DescriptorMove>& moves) {
   const Result<SeenProcess> seen = LookAtProcess(child.pid);
   if (!seen.ok()) return seen.error();
   const Result<SeenProcess> own = LookAtIds(static_cast<pid_t>(syscall(SYS_gettid)));
@@ -266,6 +288,7 @@ Result<Verdict> VerifyHeld(const LaunchRequest& request, const std::string& inst
       Identity(request.verification.directory_dev, request.verification.directory_inode),
       Identity(seen.value().directory_dev, seen.value().directory_inode));
   CompareTable(request, seen.value(), &evidence);
+  CompareOpenFiles(moves, request.verification, child.pid, &evidence);
   const Result<bool> compared = CompareMemory(instructions, child, &evidence);
   if (!compared.ok()) return compared.error();
   CompareProgram(request, seen.value(), &evidence);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/launch_request.h"
 #include "core/result.h"
@@ -26,9 +27,10 @@ struct Verdict {
 };
 
 // `instructions`: the block that the child was told by. Its memory must hold the same: the
-// program's path, arguments and environment.
+// program's path, arguments and environment. `moves`: what the calling thread handed over, by
+// numbers of its own table: where the kernel compares them, they must be the same open files.
 Result<Verdict> VerifyHeld(const LaunchRequest& request, const std::string& instructions,
-                           const HeldChild& child);
+                           const HeldChild& child, const std::vector<DescriptorMove>& moves);
 
 // A later look, when the program runs already and may have changed anything. Never refused: what
 // could not be seen is in the evidence.

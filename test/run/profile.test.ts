@@ -90,6 +90,8 @@ describe('run({ profile })', () => {
       error: { code: 'ERR_SALLYPORT_NOT_ADMITTED', stage: 'review' },
     });
     expect(report.admission.decision).toBe(decision);
+    expect(report.authorization).toBe('not assessed');
+    expect(report.notTested.length).toBeGreaterThan(0);
     const open = report.admission.gates.filter((each) => each.decision === decision);
     expect(open.map(({ name }) => name)).toEqual([gate]);
     const lines = readFileSync(marker, 'utf8').trimEnd().split('\n');

@@ -50,6 +50,7 @@ describe('what is seen is what the child has', () => {
         processGroup: String(told.pgid),
         cwd: told.cwd,
         noNewPrivileges: told.status.NoNewPrivs,
+        openFiles: 'compared',
       });
       expect(JSON.stringify(evidence)).not.toContain('secret-value');
       const own = (link: string): boolean => link.startsWith('/proc/');
@@ -144,6 +145,7 @@ describe('a child that is not as planned never runs', () => {
     ['extra', 'descriptors.90'],
     ['object', 'descriptors.5'],
     ['access', 'descriptors.5.access'],
+    ['again', 'descriptors.5.openFile'],
     ['closed', 'descriptors.5'],
     ['stdin', 'descriptors.0'],
     ['stdout', 'descriptors.1'],
