@@ -28,7 +28,7 @@ export function makeHandleSpawn(
     const call = internals.readCall(words);
     if (isExcepted(call.file, settings)) return internals.handle.original.apply(this, words);
     listenForEvents();
-    internals.initialise(this);
+    internals.initialise?.(this);
     const channels = openChannels(call.stdio, settings.pass);
     if (typeof channels === 'number') return channels;
     const started = startProgram(call, channels.table, settings);
@@ -36,7 +36,7 @@ export function makeHandleSpawn(
     const unopened = openStreams(call.stdio, channels.ours);
     if (isFailure(started)) return -started.errno;
     this.pid = started.pid;
-    new RunningProgram(this, started);
+    new RunningProgram(this, started, internals.initialise !== undefined);
     reportChild(call, started.pid, settings);
     return unopened;
   };
@@ -62,11 +62,14 @@ class RunningProgram implements ExitReceiver {
   readonly #id: number;
   /** For what goes on from here, as AsyncLocalStorage has it. */
   readonly #resource = new AsyncResource('PROCESSWRAP');
+  /** Whether libuv knows the handle. */
+  readonly #isKnown: boolean;
   #running = true;
   #referenced = true;
 
-  constructor(handle: ProcessHandle, { id }: StartedProgram) {
+  constructor(handle: ProcessHandle, { id }: StartedProgram, isKnown: boolean) {
     this.#handle = handle;
+    this.#isKnown = isKnown;
     this.#id = id;
     const prototype = Object.getPrototypeOf(handle) as ProcessHandle;
     // Not enumerable: people print a ChildProcess.
@@ -80,6 +83,7 @@ class RunningProgram implements ExitReceiver {
         prototype.unref.call(handle);
         this.#setReferenced(false);
       }),
+      ...(isKnown ? undefined : { hasRef: hidden(() => this.#running && this.#referenced) }),
     });
     expectExit(id, this);
     countReference(1);
@@ -98,7 +102,14 @@ class RunningProgram implements ExitReceiver {
         lost ? null : (code ?? 0),
         name,
       );
+      if (!this.#isKnown) this.#release();
     });
+  }
+
+  /** Node keeps a handle for ever that libuv does not know: let it keep nothing else. */
+  #release(): void {
+    const handle: object = this.#handle;
+    for (const key of Reflect.ownKeys(handle)) Reflect.deleteProperty(handle, key);
   }
 
   #kill(signal: number): number {

@@ -82,9 +82,10 @@ export interface NodeInternals {
   readCall(words: readonly unknown[]): ProgramCall;
   /**
    * Makes libuv know a handle that it will never start: only such a one counts as referenced, can be
-   * closed, and is collected afterwards.
+   * closed, and is collected afterwards. Undefined from libuv 1.52 on, which takes a handle whose start
+   * it refused out of its list, and then out of what is in that place by now when Node closes it.
    */
-  initialise(handle: ProcessHandle): void;
+  readonly initialise: ((handle: ProcessHandle) => void) | undefined;
 }
 
 const { EINVAL } = constants.errno;
@@ -190,6 +191,11 @@ function withReplaced<Call>(hook: Hook<Call>, replacement: Call, use: () => void
 
 type Shape = Pick<NodeInternals, 'readCall' | 'initialise'>;
 
+function canCloseRefused(): boolean {
+  const [major = 0, minor = 0] = process.versions.uv.split('.').map(Number);
+  return major === 1 && minor < 52;
+}
+
 /** Lets Node call a handle whose spawn only looks at what it is given. */
 function probeHandle(
   { ChildProcess }: typeof import('node:child_process'),
@@ -198,7 +204,7 @@ function probeHandle(
   let shape: Shape | undefined;
   const look: HandleSpawn = function (this: ProcessHandle, ...words) {
     shape = recognise(words, hook.original);
-    shape?.initialise(this);
+    shape?.initialise?.(this);
     // It is closed only in the next turn of the event loop, and must not count until then.
     this.unref();
     return -EINVAL;
@@ -253,9 +259,9 @@ const REFUSED_STDIO = [{ type: 'fd', fd: -1 }];
 function objectShape(original: HandleSpawn): Shape {
   return {
     readCall: ([options]) => options as ProgramCall,
-    initialise: (handle) => {
+    initialise: unlessUnsafe((handle) => {
       requireRefusal(original.call(handle, { file: 'x', args: ['x'], stdio: REFUSED_STDIO }));
-    },
+    }),
   };
 }
 
@@ -273,13 +279,17 @@ function positionalShape(original: HandleSpawn, detachedFlag: number): Shape {
         uid,
         gid,
       }) as ProgramCall,
-    initialise: (handle) => {
+    initialise: unlessUnsafe((handle) => {
       const nothing = undefined;
       requireRefusal(
         original.call(handle, 'x', ['x'], nothing, nothing, REFUSED_STDIO, 0, nothing, nothing),
       );
-    },
+    }),
   };
+}
+
+function unlessUnsafe(initialise: (handle: ProcessHandle) => void): Shape['initialise'] {
+  return canCloseRefused() ? initialise : undefined;
 }
 
 function requireRefusal(result: number): void {

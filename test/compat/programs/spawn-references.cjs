@@ -7,11 +7,9 @@ forgotten.unref();
 console.log(forgotten._handle.hasRef(), forgotten.unref(), forgotten.ref());
 console.log(forgotten._handle.hasRef());
 forgotten.unref();
-console.log(process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap'));
 
 (async () => {
   const child = spawn('sh', ['-c', 'sleep 0.1; exit 3'], { stdio: 'ignore' });
-  console.log(process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap'));
   child.unref();
   child.ref();
   console.log(await once(child, 'exit'));

@@ -1,0 +1,114 @@
+// docs/compatibility.md: what a registered program does otherwise than a plain one.
+import { describe, expect, it } from 'vitest';
+
+import { runNode, runRegistered } from '../support/programs.js';
+import { onEachNode } from '../support/runtimes.js';
+import { needs } from '../support/tools.js';
+
+/** What a script prints, plainly and registered. */
+async function both(node: string, script: string, flags: readonly string[] = []) {
+  const options = { flags };
+  const plain = await runNode(node, ['-e', script], options);
+  const registered = await runRegistered(node, ['-e', script], options);
+  expect([plain.stderr, registered.stderr]).toEqual(['', '']);
+  return [plain.stdout.trim(), registered.stdout.trim()];
+}
+
+onEachNode((node, major) => {
+  it('the standard channels are pipes, others and those for messages sockets', async () => {
+    const script = `
+      const { spawn } = require('node:child_process');
+      const look = 'for n in 0 1 2 3 4; do stat -Lc %F /proc/self/fd/$n; done; echo >/dev/stdout; cat <&1';
+      const child = spawn('sh', ['-c', look], { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'ipc'] });
+      child.stdout.on('data', (data) => process.stdout.write(data));
+      let errors = '';
+      child.stderr.on('data', (data) => (errors += data));
+      child.on('close', () => console.log(/nxio|No such device/.test(errors) ? 'not opened' : 'opened'));
+      child.disconnect();
+      child.stdin.end();
+      child.stdout.end();`;
+    const [plain = '', registered = ''] = await both(node, script);
+    expect(plain.match(/socket/g)).toHaveLength(5);
+    expect(plain).toContain('not opened');
+    expect(registered.match(/fifo|socket/g)).toEqual(['fifo', 'fifo', 'fifo', 'socket', 'socket']);
+    expect(registered).not.toContain('not opened');
+  });
+
+  it('opens /dev/null for an ignored stdin to read and write', async () => {
+    const script = `
+      const { spawnSync } = require('node:child_process');
+      const words = ['-c', 'grep -h flags /proc/self/fdinfo/0'];
+      console.log(spawnSync('sh', words, { stdio: ['ignore', 'pipe', 2], encoding: 'utf8' }).stdout);`;
+    const access = (await both(node, script)).map((text) => text.slice(-1));
+    expect(access).toEqual(['0', '2']);
+  });
+
+  it('puts realtime signals to their default', async () => {
+    const script = `console.log(String(require('node:child_process').execFileSync('grep', ['SigIgn', '/proc/self/status'])).slice(-4))`;
+    const wrap = ['env', '--ignore-signal=RTMIN'];
+    const plain = await runNode(node, ['-e', script], { wrap });
+    const registered = await runRegistered(node, ['-e', script], { wrap });
+    expect(plain.stdout).not.toBe(registered.stdout);
+    expect(registered.stdout.trim()).toMatch(/^0+$/);
+  });
+
+  it('keeps little of the children that have ended', async () => {
+    const script = `
+      const { spawn } = require('node:child_process');
+      const ended = () => new Promise((resolve) => spawn('true', { stdio: 'ignore' }).on('close', resolve));
+      const seen = [];
+      const registry = new FinalizationRegistry((what) => seen.push(what));
+      (async () => {
+        for (let i = 0; i < 20; i++) {
+          const child = spawn('true', { stdio: 'ignore' });
+          registry.register(child, 'child');
+          await new Promise((resolve) => child.on('close', resolve));
+        }
+        for (let i = 0; i < 10; i++) {
+          gc();
+          await new Promise(setImmediate);
+          await ended();
+        }
+        console.log(seen.length >= 18 ? 'collected' : seen.length);
+      })();`;
+    expect(await both(node, script, ['--expose-gc'])).toEqual(['collected', 'collected']);
+  });
+
+  it('lists children among what is active, where libuv knows them', async () => {
+    const script = `
+      const child = require('node:child_process').spawn('sleep', ['20'], { stdio: 'ignore' });
+      console.log(process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length);
+      child.kill();
+      console.log(process.versions.uv);`;
+    const [plain = '', registered = ''] = await both(node, script);
+    const [, uv = ''] = plain.split('\n');
+    const isKnown = Number(uv.split('.')[1]) < 52;
+    expect([plain, registered]).toEqual([`1\n${uv}`, `${isKnown ? 1 : 0}\n${uv}`]);
+  });
+
+  it('is not installed under the permission model', async () => {
+    const flag = major === 20 ? '--experimental-permission' : '--permission';
+    const flags = [flag, '--allow-fs-read=*', '--allow-child-process', '--allow-addons'];
+    const { code, stderr } = await runRegistered(node, ['-e', '1'], { flags });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('ERR_SALLYPORT_CANNOT_INSTALL')]);
+  });
+});
+
+describe('creation', () => {
+  needs('strace').it('does not fork', async () => {
+    const script = `require('node:child_process').spawnSync('true')`;
+    const trace = [
+      'strace',
+      '-f',
+      '-qq',
+      '-e',
+      'trace=clone,clone3,fork,vfork',
+      '-o',
+      '/dev/stderr',
+    ];
+    const plain = await runNode(process.execPath, ['-e', script], { wrap: trace });
+    const registered = await runRegistered(process.execPath, ['-e', script], { wrap: trace });
+    expect(plain.stderr).not.toContain('CLONE_VFORK');
+    expect(registered.stderr).toContain('CLONE_VFORK');
+  });
+});
