@@ -97,18 +97,28 @@ export class Assembly {
     }
   }
 
-  /** Where a credential does not hold any more its text goes: what is left would be refused late. */
+  /**
+   * Where a credential does not hold any more its text goes: what is left would be refused late.
+   *
+   * @throws the first error, after all have been tried
+   */
   writeFiles(): void {
+    const errors: unknown[] = [];
     for (const [path, parts] of this.#parts) {
       const texts = parts.flatMap(({ fresh, render }) =>
         fresh.current === undefined ? [] : render(fresh.current),
       );
       const text = texts.join('');
       if (this.#written.get(path) === text) continue;
-      this.#written.set(path, text);
-      if (texts.length === 0) this.#files.withdraw(path);
-      else this.#files.write(path, text);
+      try {
+        if (texts.length === 0) this.#files.withdraw(path);
+        else this.#files.write(path, text);
+        this.#written.set(path, text);
+      } catch (error) {
+        errors.push(error);
+      }
     }
+    if (errors.length > 0) throw errors[0];
   }
 
   #addEndpoint(fresh: Freshness, endpoint: Endpoint, token: boolean): void {

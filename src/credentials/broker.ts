@@ -1,7 +1,7 @@
 // The broker of one run: has its credentials minted, delivered, kept fresh, and taken back.
 import { EventEmitter } from 'node:events';
 
-import { invalid, refused } from '../errors.js';
+import { invalid } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { Assembly } from './assemble.js';
 import { findRoot, verifyCaller, type Root, type Verification } from './caller.js';
@@ -14,7 +14,7 @@ import type { OutputMask } from '../run/output-options.js';
 import { Secrets } from './mask.js';
 import { takeBrokerOptions, type BrokerWish, type CredentialBrokerOptions } from './options.js';
 import { EventLog, phraseDelivery, type CredentialEnd, type CredentialReport } from './report.js';
-import { unavailable } from './source.js';
+import { tooShort, unavailable } from './source.js';
 import type { CredentialStatus } from './status.js';
 
 /** What a run must be given so that it finds its credentials. */
@@ -193,7 +193,7 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     );
     const assembly = new Assembly(files);
     if (asks) {
-      this.#endpoint = await Endpoint.open({
+      const endpoint = await Endpoint.open({
         routes: assembly.routes,
         verify: (port, endpoint) => this.#verify(port, endpoint),
         record: (fetch) => {
@@ -201,9 +201,14 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
           this.#tell('fetch', fetch);
         },
       });
+      this.#endpoint = endpoint;
+      // `close` may have come and gone, and has not seen it.
+      if (this.#closing !== undefined) await endpoint.close();
+      this.#requireOpen();
       // It helps nobody outside of the run, and it is no output all the same.
-      this.#secrets.add(this.#endpoint.token, null);
+      this.#secrets.add(endpoint.token, null);
     }
+    // From here on nothing is waited for: nobody can close in between.
     granted.forEach(({ deliveries }, index) => {
       const fresh = this.#credentials[index] as Freshness;
       for (const delivery of deliveries) assembly.add(fresh, delivery, this.#endpoint);
@@ -211,7 +216,6 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     assembly.finish();
     assembly.writeFiles();
     this.#assembly = assembly;
-    this.#requireOpen();
     const runEnd = deadline === undefined ? Infinity : Date.now() + deadline;
     for (const fresh of this.#credentials) fresh.keepUntil(runEnd);
     return Object.freeze({
@@ -243,12 +247,7 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
       const expiry = this.#credentials[index]?.expiry ?? 0;
       const isFixed = deliveries.some(({ by }) => by === 'env');
       if (!isFixed || expiry >= now + (deadline ?? Infinity)) return;
-      const lasts = deadline === undefined ? 'has no deadline' : `has a deadline of ${deadline} ms`;
-      throw refused(
-        'ERR_SALLYPORT_CREDENTIAL_LIFETIME',
-        `credential ${name} is delivered by variables, which cannot change in a running process: it expires in ${expiry - now} ms, and the run ${lasts}; give a shorter deadline, or deliver it by endpoint, process or file; nothing was started`,
-        { stage: 'credentials', stagePath: name },
-      );
+      throw tooShort(name, expiry - now, deadline);
     });
   }
 

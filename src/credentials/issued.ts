@@ -38,10 +38,9 @@ export class Issued {
     for (const delivery of this.deliveries) if (delivery.by === 'file') delivery.render(minted);
   }
 
-  /** Nobody will use it: where the run is over it is revoked at once. */
+  /** Nobody will use it. */
   discard(minted: Minted): void {
     this.#keep(minted);
-    if (this.#over) void this.revokeAll();
   }
 
   get unmasked(): string[] {
@@ -67,6 +66,7 @@ export class Issued {
       this.#unmasked.add(name);
     }
     this.#live = [...this.#live.filter(isLive), minted];
+    if (this.#over) void this.revokeAll();
   }
 
   async #revoke(minted: Minted): Promise<void> {

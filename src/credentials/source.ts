@@ -80,3 +80,18 @@ export function unavailable(source: string, why: string): Error {
     { stage: 'credentials', stagePath: source },
   );
 }
+
+/**
+ * The error for a run that may last longer than what is delivered to it by variables.
+ *
+ * @param life milliseconds that it holds
+ * @param deadline milliseconds that the run may last; undefined: no end
+ */
+export function tooShort(source: string, life: number, deadline: number | undefined): Error {
+  const lasts = deadline === undefined ? 'has no deadline' : `has a deadline of ${deadline} ms`;
+  return refused(
+    'ERR_SALLYPORT_CREDENTIAL_LIFETIME',
+    `credential ${source} is delivered by variables, which cannot change in a running process: it expires in ${life} ms, and the run ${lasts}; give a shorter deadline, or deliver it by endpoint, process or file; nothing was started`,
+    { stage: 'credentials', stagePath: source },
+  );
+}

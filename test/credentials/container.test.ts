@@ -33,14 +33,15 @@ needs('user namespaces', 'another uid').it(
   'in a user and mount namespace of an unprivileged user a run has its own and none of the job',
   async () => {
     const seen = await inNode(
-      async ({ require: load, root, sallyport: { run } }) => {
-        const { readFileSync, mkdtempSync } = load('node:fs') as typeof import('node:fs');
+      async ({ require: load, root, scratch, sallyport: { run } }) => {
+        const { mkdirSync, readFileSync } = load('node:fs') as typeof import('node:fs');
         const { execFileSync } = load('node:child_process') as typeof import('node:child_process');
         const { createCredentialBroker, runWithCredentials } = load(
           `${root}/dist/credentials.js`,
         ) as typeof import('../../src/credentials.js');
         // A filesystem that nobody outside of this namespace sees.
-        const home = mkdtempSync('/tmp/sallyport-container-');
+        const home = `${scratch}/home`;
+        mkdirSync(home);
         execFileSync('mount', ['-t', 'tmpfs', 'none', home]);
         const aws = {
           name: 'aws',
