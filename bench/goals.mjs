@@ -63,6 +63,31 @@ const GOALS = [
     relation: AT_MOST,
     limit: 0.01,
   })),
+  {
+    what: 'spawn of child_process, registered, blocks at 1 GiB',
+    section: 'drop-in 1',
+    key: 'blocked',
+    unit: 'µs',
+    ours: 'registered',
+    peers: ['node'],
+    relation: AT_MOST,
+    limit: 0.02,
+  },
+  ...[0, 1].flatMap((gibibytes) =>
+    [
+      ['spawnSync', 'sync'],
+      ['execSync', 'shell'],
+    ].map(([name, key]) => ({
+      what: `${name} of child_process, registered, at ${gibibytes} GiB`,
+      section: `drop-in ${gibibytes}`,
+      key,
+      unit: 'µs',
+      ours: 'registered',
+      peers: ['node'],
+      relation: AT_MOST,
+      limit: 1,
+    })),
+  ),
   ...PROGRAMS.flatMap(([name, program]) =>
     ['launch', 'spawn', 'direct'].map((ours) => ({
       what: `${nameCall(ours)} to exit seen, ${program}`,

@@ -9,6 +9,7 @@ import { buildTargets } from './targets.mjs';
 import * as audit from './trials/audit.mjs';
 import * as calls from './trials/calls.mjs';
 import * as descriptors from './trials/descriptors.mjs';
+import * as dropIn from './trials/drop-in.mjs';
 import * as heap from './trials/heap.mjs';
 import * as importTime from './trials/import-time.mjs';
 import * as memory from './trials/memory.mjs';
@@ -24,6 +25,7 @@ const TRIALS = {
   options,
   verify,
   heap,
+  'drop-in': dropIn,
   descriptors,
   throughput,
   supervised,

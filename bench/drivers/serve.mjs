@@ -11,6 +11,8 @@
 //   kill(child)
 // and where there is such a thing
 //   started(child)             promise: what start gave has become a child
+//   startSync(file)            starts, and waits for the exit
+//   startShell(file)           the same through a shell, with its output
 //   busyTime()                 ns in which the event loop has been at work so far
 //
 // `child` is what start or startPiped gave, be it a promise.
@@ -43,6 +45,16 @@ async function measureCalls(driver, file, count) {
   }
   const busy = driver.busyTime && [(driver.busyTime() - busyBefore) / count];
   return { blocked, exited, busy };
+}
+
+function measureSync(start, file, count) {
+  const elapsed = [];
+  for (let i = 0; i < count; i++) {
+    const from = now();
+    start(file);
+    elapsed.push(since(from));
+  }
+  return elapsed;
 }
 
 async function measureThroughput(driver, file, inFlight, count) {
@@ -85,6 +97,11 @@ async function answer(driver, [name, ...fields]) {
   switch (name) {
     case 'calls':
       return measureCalls(driver, fields[0], numbers[1]);
+    case 'sync':
+      return {
+        sync: measureSync(driver.startSync, fields[0], numbers[1]),
+        shell: measureSync(driver.startShell, fields[0], numbers[1]),
+      };
     case 'throughput':
       return measureThroughput(driver, fields[0], numbers[1], numbers[2]);
     case 'read':

@@ -18,20 +18,16 @@ onEachNode((node, major) => {
   it('the standard channels are pipes, others and those for messages sockets', async () => {
     const script = `
       const { spawn } = require('node:child_process');
-      const look = 'for n in 0 1 2 3 4; do stat -Lc %F /proc/self/fd/$n; done; echo >/dev/stdout; cat <&1';
-      const child = spawn('sh', ['-c', look], { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'ipc'] });
-      child.stdout.on('data', (data) => process.stdout.write(data));
-      let errors = '';
-      child.stderr.on('data', (data) => (errors += data));
-      child.on('close', () => console.log(/nxio|No such device/.test(errors) ? 'not opened' : 'opened'));
-      child.disconnect();
-      child.stdin.end();
-      child.stdout.end();`;
+      const look = 'for n in 0 1 2 3 4; do stat -Lc %F /proc/self/fd/$n; done; ' +
+        'if (: >/dev/stdout) 2>/dev/null; then echo opened; else echo refused; fi';
+      const stdio = ['pipe', 'pipe', 'pipe', 'pipe', 'ipc'];
+      const child = spawn('sh', ['-c', look], { stdio });
+      child.stdout.on('data', (data) => process.stdout.write(data));`;
     const [plain = '', registered = ''] = await both(node, script);
-    expect(plain.match(/socket/g)).toHaveLength(5);
-    expect(plain).toContain('not opened');
-    expect(registered.match(/fifo|socket/g)).toEqual(['fifo', 'fifo', 'fifo', 'socket', 'socket']);
-    expect(registered).not.toContain('not opened');
+    expect(plain.split('\n')).toEqual([...Array<string>(5).fill('socket'), 'refused']);
+    expect(registered.split('\n')).toEqual([
+      ...['fifo', 'fifo', 'fifo', 'socket', 'socket', 'opened'],
+    ]);
   });
 
   it('opens /dev/null for an ignored stdin to read and write', async () => {
@@ -44,12 +40,12 @@ onEachNode((node, major) => {
   });
 
   it('puts realtime signals to their default', async () => {
-    const script = `console.log(String(require('node:child_process').execFileSync('grep', ['SigIgn', '/proc/self/status'])).slice(-4))`;
+    const script = `console.log(String(require('node:child_process').execFileSync('grep', ['SigIgn', '/proc/self/status'])))`;
     const wrap = ['env', '--ignore-signal=RTMIN'];
     const plain = await runNode(node, ['-e', script], { wrap });
     const registered = await runRegistered(node, ['-e', script], { wrap });
-    expect(plain.stdout).not.toBe(registered.stdout);
-    expect(registered.stdout.trim()).toMatch(/^0+$/);
+    expect(plain.stdout).toContain('SigIgn:\t0000000200000000');
+    expect(registered.stdout).toContain('SigIgn:\t0000000000000000');
   });
 
   it('keeps little of the children that have ended', async () => {

@@ -23,13 +23,22 @@ export interface ProgramOptions {
   cwd?: string;
   /** A command in front of Node. */
   wrap?: readonly string[];
+  /** Milliseconds until it is killed. */
+  deadline?: number;
 }
 
 /** @param words flags, a script, and its arguments */
 export async function runNode(
   node: string,
   words: readonly string[],
-  { flags = [], env = {}, pass = [], cwd = root, wrap = [] }: ProgramOptions = {},
+  {
+    flags = [],
+    env = {},
+    pass = [],
+    cwd = root,
+    wrap = [],
+    deadline = 60_000,
+  }: ProgramOptions = {},
 ): Promise<Printed> {
   const [command = node, ...args] = [...wrap, node, ...flags, ...words];
   const { PATH = '', HOME = '' } = process.env;
@@ -40,7 +49,7 @@ export async function runNode(
     // As for a program at a shell.
     noNewPrivileges: false,
     killSignal: 'SIGKILL',
-    timeout: 60_000,
+    timeout: deadline,
   });
   const [stdout, stderr, { code, signal }] = await Promise.all([
     text(child.stdout!),
