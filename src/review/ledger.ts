@@ -51,11 +51,7 @@ export function ledger(
     ...beyond.map((each) => beyondEntry(each, approved)),
     ...descriptors.filter(({ target }) => target <= 2).map(standardEntry),
     other(description.cwd, 'start in it', 'confines nothing'),
-    other(
-      description.environment.names.join(' ') || 'no variable',
-      description.environment.source,
-      `${description.environment.names.length} variables; values are never shown`,
-    ),
+    variablesEntry(description.environment),
     ...environmentEntries(description.environment),
   ];
   const order = Object.keys(CATEGORIES);
@@ -84,16 +80,24 @@ function argumentEntries({ arguments: { count, bytes } }: PlanDescription): Ledg
   ];
 }
 
-/** Where each variable comes from and why, where the environment was made with a record of that. */
+/** The names are the note, which may be long: the other columns stay narrow. */
+function variablesEntry({ names, source }: PlanDescription['environment']): LedgerEntry {
+  const count = `${names.length} ${names.length === 1 ? 'variable' : 'variables'}`;
+  return other(count, source, [...names, '(values are never shown)'].join(' '));
+}
+
+/** Where each variable comes from and why; of those that were just given, what is known of the name. */
 function environmentEntries({
   grants,
   caches,
   absent,
 }: PlanDescription['environment']): LedgerEntry[] {
   return [
-    ...grants.map(({ name, origin, reason, flag }) =>
-      other(name, origin, flag === undefined ? reason : `${reason} (${flag.kind}: ${flag.why})`),
-    ),
+    ...grants
+      .filter(({ origin, flag }) => origin !== 'given' || flag !== undefined)
+      .map(({ name, origin, reason, flag }) =>
+        other(name, origin, flag === undefined ? reason : `${reason} (${flag.kind}: ${flag.why})`),
+      ),
     ...caches.map(({ name, path, reason }) => other(path, 'read', `cache ${name}: ${reason}`)),
     ...absent.map((name) => other(name, 'allowed', 'not set here')),
   ];

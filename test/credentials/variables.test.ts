@@ -83,7 +83,7 @@ describe('a run with credentials', () => {
       record,
     });
     const line = readFileSync(record, 'utf8');
-    expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(report)));
+    expect(JSON.parse(line)).toMatchObject(JSON.parse(JSON.stringify(report)));
     expect(report.credentials).toMatchObject({
       version: 1,
       runId,
