@@ -20,6 +20,8 @@ it('puts everything that crosses into one of five categories', () => {
     ['stdout-stderr', 2, 'write'],
     ['cwd-environment', null, 'start in it'],
     ['cwd-environment', null, 'explicit'],
+    // The one of its variables whose name is known for more than a value.
+    ['cwd-environment', null, 'given'],
   ]);
   const input = plan.descriptors[3]?.object;
   expect(entries[1]).toMatchObject({ identity: `${input?.dev ?? ''}:${input?.inode ?? ''}` });
