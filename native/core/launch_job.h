@@ -21,8 +21,8 @@ struct TableEntry {
   enum class Kind { kNull, kPipeToChild, kPipeFromChild, kHeld, kSameAs, kPinned };
   int target;
   Kind kind;
-  // kHeld, kPinned: a number in LaunchJob::held; kSameAs: the target of an earlier pipe; a pipe: its
-  // size in bytes, or below 1 for the kernel's default.
+  // kHeld, kPinned: a number in LaunchJob::held; kSameAs: the target of an earlier pipe; a pipe:
+  // its size in bytes, or below 1 for the kernel's default.
   int held;
 };
 

@@ -54,10 +54,12 @@ std::vector<std::string> ListCandidates(const std::string& name, const std::stri
   size_t start = 0;
   for (;;) {
     const size_t end = path.find(':', start);
-    const std::string directory =
+    std::string candidate =
         path.substr(start, end == std::string::npos ? std::string::npos : end - start);
-    if (directory.size() < PATH_MAX) {
-      candidates.push_back(directory.empty() ? name : directory + "/" + name);
+    if (candidate.size() < PATH_MAX) {
+      if (!candidate.empty()) candidate += '/';
+      candidate += name;
+      candidates.push_back(std::move(candidate));
     }
     if (end == std::string::npos) return candidates;
     start = end + 1;

@@ -14,6 +14,6 @@ it.each([
   ['--user', { user: 'nobody' }],
   ['--limit', { limit: ['nofile=5'] }],
 ])('%s', async (option, flags) => {
-  const running = runByProfile(profile, undefined, [], flags as unknown as RunFlags);
+  const running = runByProfile(profile, undefined, [], flags);
   await expect(running).rejects.toThrow(`${option}: not with --profile`);
 });
