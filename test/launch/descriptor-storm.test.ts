@@ -11,10 +11,11 @@ it('10 000 children in a storm of descriptors each hold exactly 0, 1, 2', async 
       storm.startStorm();
       await processes.waitFor('the storm', () => storm.stormCycles() > 0);
 
-      // The control: the same child without us meets what the thread has open.
-      let control = 0;
-      for (let tries = 0; control === 0 && tries < 2000; tries++) {
-        control = storm.plainSpawn(fixture('exact_fds'), expected) - calm;
+      // The control: the same child without us meets what the thread has open. When it is calm there
+      // may be something of whoever started us, or nothing, since Node keeps even 0, 1 and 2.
+      let control = false;
+      for (let tries = 0; !control && tries < 2000; tries++) {
+        control = storm.plainSpawn(fixture('exact_fds'), expected) !== calm;
       }
 
       const codes = new Map<number | null, number>();
@@ -32,7 +33,7 @@ it('10 000 children in a storm of descriptors each hold exactly 0, 1, 2', async 
     null,
     { deadline: 90_000 },
   );
-  expect(seen.control).toBeGreaterThan(0);
+  expect(seen.control).toBe(true);
   expect(seen.cycles).toBeGreaterThan(10_000);
   expect(seen.codes).toEqual([[0, 10_000]]);
   expect(seen.left).toBe(false);
