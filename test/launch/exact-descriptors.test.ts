@@ -27,7 +27,11 @@ describe('a parent with things to leak', () => {
 
   it('with one of each kind open without close-on-exec', async () => {
     const seen = await inNode(async ({ sallyport, storm, processes, fixture }) => {
-      const before = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']);
+      // Above 99: nothing that was not meant, since Node keeps even 0, 1 and 2.
+      const countExtra = (): number =>
+        storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']) % 100;
+      const hasNone = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']) > 99;
+      const before = hasNone ? 0 : countExtra();
       const opened = [
         storm.openInheritable('/etc/hosts', 30),
         storm.openInheritable('/etc', 50),
@@ -41,7 +45,7 @@ describe('a parent with things to leak', () => {
         ...storm.makeInheritable('eventfd', 600),
         ...storm.makeInheritable('epoll', 700),
       ].length;
-      const control = storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2']) - before;
+      const control = countExtra() - before;
       const child = sallyport.spawn(fixture('exact_fds'), ['0', '1', '2']);
       const holding = sallyport.spawn('sleep', ['9'], { stdio: 'null' });
       const descriptors = processes.listDescriptors(holding.pid);
