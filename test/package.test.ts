@@ -19,7 +19,7 @@ function run(
   writeFileSync(script, content);
   const { stdout, stderr, status } = spawnSync(process.execPath, [...flags, script], {
     encoding: 'utf8',
-    env: { ...process.env, ...env },
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
   });
   if (status !== 0) throw new Error(`${file} ended with ${String(status)}: ${stderr}`);
   return JSON.parse(stdout);

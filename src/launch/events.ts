@@ -4,6 +4,7 @@ import {
   EVENT_LAUNCH,
   EVENT_REPORT,
   native,
+  type NativeBinding,
   type NativeEvent,
   type NativeExit,
   type NativeFailure,
@@ -90,17 +91,68 @@ let early: NativeEvent[] = [];
 // Exits that came before the launch of their child, by id: where each child is watched by a thread
 // of its own, without pidfds.
 const premature = new Map<number, NativeExit>();
-let listening = false;
 let referenced = 0;
+
+/** What is done once in an environment, where the addon has one callback. */
+interface EventDesk {
+  expectExit(id: number, receiver: ExitReceiver): void;
+  ignoreExit(id: number): void;
+  expectReports(init: number, receiver: ReportReceiver): void;
+  expectLaunch(job: number, receiver: LaunchReceiver): void;
+  countReference(change: 1 | -1): void;
+}
+
+// Of the copy of this module that came first: the package may be loaded twice in one environment,
+// bundled and from its sources, say, with one addon.
+const DESK = Symbol.for('sallyport.events');
+let desk: EventDesk | undefined;
+
+function openDesk(): EventDesk {
+  if (desk !== undefined) return desk;
+  const binding = native() as NativeBinding & { [DESK]?: EventDesk };
+  desk = binding[DESK];
+  if (desk === undefined) {
+    binding.onEvents(deliver);
+    desk = {
+      expectExit: addChild,
+      ignoreExit: ignoreChild,
+      expectReports: addInit,
+      expectLaunch: addLaunch,
+      countReference: addReferences,
+    };
+    binding[DESK] = desk;
+  }
+  return desk;
+}
 
 /** Before the first launch of this environment. */
 export function listenForEvents(): void {
-  if (listening) return;
-  native().onEvents(deliver);
-  listening = true;
+  openDesk();
 }
 
 export function expectExit(id: number, receiver: ExitReceiver): void {
+  openDesk().expectExit(id, receiver);
+}
+
+/** Of a child that nobody holds. */
+export function ignoreExit(id: number): void {
+  openDesk().ignoreExit(id);
+}
+
+export function expectReports(init: number, receiver: ReportReceiver): void {
+  openDesk().expectReports(init, receiver);
+}
+
+export function expectLaunch(job: number, receiver: LaunchReceiver): void {
+  openDesk().expectLaunch(job, receiver);
+}
+
+/** Referenced children, and launches under way, keep the event loop running. */
+export function countReference(change: 1 | -1): void {
+  openDesk().countReference(change);
+}
+
+function addChild(id: number, receiver: ExitReceiver): void {
   children.set(id, receiver);
   const exit = premature.get(id);
   if (exit === undefined) return;
@@ -108,21 +160,19 @@ export function expectExit(id: number, receiver: ExitReceiver): void {
   early.push(exit);
 }
 
-/** Of a child that nobody holds. */
-export function ignoreExit(id: number): void {
-  if (!children.has(id)) expectExit(id, { receiveExit: () => undefined });
+function ignoreChild(id: number): void {
+  if (!children.has(id)) addChild(id, { receiveExit: () => undefined });
 }
 
-export function expectReports(init: number, receiver: ReportReceiver): void {
+function addInit(init: number, receiver: ReportReceiver): void {
   inits.set(init, receiver);
 }
 
-export function expectLaunch(job: number, receiver: LaunchReceiver): void {
+function addLaunch(job: number, receiver: LaunchReceiver): void {
   launches.set(job, receiver);
 }
 
-/** Referenced children, and launches under way, keep the event loop running. */
-export function countReference(change: 1 | -1): void {
+function addReferences(change: 1 | -1): void {
   const before = referenced;
   referenced += change;
   if ((before === 0) !== (referenced === 0)) native().keepAlive(referenced > 0);

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 
 import { runByProfile } from '../../src/cli/run-profile.js';
-import type { RunFlags } from '../../src/cli/run-options.js';
 import { root } from '../support/fixtures.js';
 
 const profile = path.join(root, 'examples/text-summary/profile.json');

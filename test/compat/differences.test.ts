@@ -30,6 +30,14 @@ onEachNode((node, major) => {
     ]);
   });
 
+  it('ends a child by SIGPIPE whose output is not read any more', async () => {
+    const script = `
+      const child = require('node:child_process').spawn('yes', { stdio: ['ignore', 'pipe', 'ignore'] });
+      child.stdout.once('data', () => child.stdout.destroy());
+      child.on('exit', (...ending) => console.log(...ending));`;
+    expect(await both(node, script)).toEqual(['1 null', 'null SIGPIPE']);
+  });
+
   it('opens /dev/null for an ignored stdin to read and write', async () => {
     const script = `
       const { spawnSync } = require('node:child_process');

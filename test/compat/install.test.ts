@@ -1,10 +1,12 @@
 // install() and uninstall(): what is replaced, and that Node's own functions come back exactly.
+import { cpSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { inNode } from '../support/node-script.js';
 import { runNode } from '../support/programs.js';
 import { onEachNode } from '../support/runtimes.js';
-import { root } from '../support/fixtures.js';
+import { makeScratch, root } from '../support/fixtures.js';
 
 const library = JSON.stringify(`${root}/dist/register.js`);
 
@@ -90,6 +92,23 @@ onEachNode((node) => {
       expect.any(Number),
     ]);
   });
+});
+
+it('two copies of the package with one addon both hear of their children', async () => {
+  const copy = makeScratch();
+  cpSync(path.join(root, 'dist'), path.join(copy, 'dist'), { recursive: true });
+  for (const name of ['build', 'node_modules', 'package.json']) {
+    symlinkSync(path.join(root, name), path.join(copy, name));
+  }
+  const script = `
+    require(${library});
+    const { spawn } = require(${JSON.stringify(`${copy}/dist/index.js`)});
+    const heard = [];
+    const end = (name) => (code) => heard.push(name + code) === 2 && console.log(heard.sort().join());
+    spawn('sh', ['-c', 'exit 3']).on('close', end('copy'));
+    require('node:child_process').spawn('sh', ['-c', 'exit 4']).on('close', end('registered'));`;
+  const { stdout, stderr } = await runNode(process.execPath, ['-e', script]);
+  expect([stderr, stdout]).toEqual(['', 'copy3,registered4\n']);
 });
 
 describe('install()', () => {
