@@ -199,9 +199,9 @@ Result<std::unique_ptr<Lane>> Lane::Start(bool no_new_privileges) {
 
 Result<bool> Lane::Send(LaneCall& call) {
   const std::vector<DescriptorMove>& moves = call.request->descriptors;
+  call.moved = call.elsewhere && WakeElsewhere(thread_id_, &call.allowed);
   // The socket orders the two threads, but not in the terms of C++.
   call.done.store(0, std::memory_order_release);
-  call.moved = call.elsewhere && WakeElsewhere(thread_id_, &call.allowed);
   size_t sent = 0;
   // Once the last message is sent the call may be over, and `moves` gone.
   for (bool last = false; !last;) {
