@@ -57,7 +57,9 @@ std::vector<std::string> ListCandidates(const std::string& name, const std::stri
     const std::string directory =
         path.substr(start, end == std::string::npos ? std::string::npos : end - start);
     if (directory.size() < PATH_MAX) {
-      candidates.push_back(directory.empty() ? name : directory + "/" + name);
+      std::string candidate = directory;
+      if (!candidate.empty()) candidate += '/';
+      candidates.push_back(candidate += name);
     }
     if (end == std::string::npos) return candidates;
     start = end + 1;
