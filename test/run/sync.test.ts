@@ -251,7 +251,8 @@ it.each(['main thread', 'Worker'])('works where 0, 1 and 2 are closed: %s', asyn
       return body(require);
     }
     const post = `require('node:worker_threads').parentPort.postMessage(answer);`;
-    const worker = new Worker(code + post, { eval: true });
+    // What it prints stays with it: the process has no 1 and 2 meanwhile.
+    const worker = new Worker(code + post, { eval: true, stdout: true, stderr: true });
     return await new Promise((resolve, reject) => {
       worker.once('message', resolve);
       worker.once('error', reject);
