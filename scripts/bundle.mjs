@@ -27,7 +27,7 @@ const plainDoors = ['index', 'credentials', 'review', 'register', 'child_process
  * Node's own modules that a plain launch does not need. Requiring them takes longer than reading this
  * package, so that each is required when something of it is first used.
  */
-const LATE = ['stream', 'timers/promises', 'url', 'worker_threads'];
+const LATE = ['crypto', 'fs/promises', 'stream', 'timers/promises', 'url', 'worker_threads'];
 
 const loadLate = {
   name: 'load-late',
