@@ -11,7 +11,9 @@ const sources = ['native', 'test']
       path.join(folder, name),
     ),
   )
-  .filter((name) => /\.(c|cc|h)$/.test(name) && !name.split(path.sep).includes('build'));
+  .filter((name) => /\.(c|cc|h)$/.test(name))
+  // Compiled fixtures, and the headers of the Nodes that tests run on.
+  .filter((name) => !name.split(path.sep).some((part) => ['build', 'node_modules'].includes(part)));
 
 const scripts = '{src,test,bench,scripts,examples}/**/*.{ts,mts,js,cjs,mjs}';
 const check = process.argv.includes('--check');
