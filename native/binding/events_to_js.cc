@@ -1,8 +1,6 @@
 // What happened to launches, children and inits, as events for JavaScript.
 #include "binding/events_to_js.h"
 
-#include <csignal>
-
 #include "binding/values.h"
 
 namespace sallyport {
@@ -36,10 +34,7 @@ napi_value EventsToJs(napi_env env, std::vector<Event>& events) {
 
 void AbandonEvent(const Event& event) {
   const LaunchEvent* const launch = std::get_if<LaunchEvent>(&event);
-  if (launch != nullptr && launch->outcome.ok()) {
-    Reaper::Instance().Signal(launch->outcome.value().id, SIGKILL);
-    Reaper::Instance().Release(launch->outcome.value().id);
-  }
+  if (launch != nullptr && launch->outcome.ok()) EndUnheard(launch->outcome.value());
 }
 
 }  // namespace sallyport

@@ -66,6 +66,14 @@ void InitLinks::Receive(ChildId init) {
   if (silent) listener->InitSilent(init);
 }
 
+void InitLinks::Close(ChildId init) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = links_.find(init);
+  if (found == links_.end()) return;
+  Reactor::Instance().Remove(found->second->token, found->second->control.get());
+  links_.erase(found);
+}
+
 void InitLinks::CloseAll(const InitListener* listener) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto it = links_.begin(); it != links_.end();) {

@@ -29,6 +29,8 @@ class InitLinks {
 
   void Add(ChildId init, UniqueFd control, std::shared_ptr<InitListener> listener);
   void Send(ChildId init, LauncherCommand command);
+  // Ends its run, whoever listens; nobody hears more of it. Nothing happens where it is not there.
+  void Close(ChildId init);
   void CloseAll(const InitListener* listener);
 
   InitLinks(const InitLinks&) = delete;

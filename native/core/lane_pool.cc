@@ -1,6 +1,8 @@
 // The spawner lanes of this process: gives launches to idle lanes, keeps the others in order.
 #include "core/lane_pool.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -25,6 +27,10 @@ constexpr size_t kMostLanes = 32;
 // An exec takes well under a millisecond. A lane that takes this long is waiting for a mount.
 constexpr std::chrono::milliseconds kStuckAfter(100);
 
+// How long an init whose launch was taken back is given to end what it has started. One that hangs
+// before its own exec has started nothing.
+constexpr std::chrono::milliseconds kInitMayTake(250);
+
 constexpr size_t kLongestQueue = 16384;
 
 SysError Canceled() { return {"process", ECANCELED, ""}; }
@@ -46,10 +52,15 @@ class Unheard : public ExitListener {
   void ChildExited(ChildId, const ExitStatus&) override {}
 };
 
-void Discard(pid_t pid) {
+// Before its job ends, which closes the link to an init: that ends what it has started, and itself.
+void Discard(const LaunchJob& job, pid_t pid) {
+  // It may have started something already.
+  const bool leads_group = job.request.session != SessionMode::kInherit;
   const Result<ChildId> id =
-      Reaper::Instance().Watch(pid, false, false, std::make_shared<Unheard>());
-  if (id.ok()) Reaper::Instance().Signal(id.value(), SIGKILL);
+      Reaper::Instance().Watch(pid, leads_group, false, std::make_shared<Unheard>());
+  if (!id.ok() || job.request.init) return;
+  if (Reaper::Instance().SignalGroup(id.value(), SIGKILL) == 0) return;
+  Reaper::Instance().Signal(id.value(), SIGKILL);
 }
 
 }  // namespace
@@ -133,7 +144,7 @@ bool LanePool::Cancel(JobId id) {
         return each->job != nullptr && each->job->id == id;
       });
       if (worker == workers_.end()) return false;
-      (*worker)->canceled = true;
+      MarkCanceled(worker->get());
       EndCanceled();
     }
   }
@@ -160,7 +171,7 @@ void LanePool::CancelAll(const LaunchListener* listener) {
     }
     for (const auto& worker : workers_) {
       if (worker->job == nullptr || worker->job->listener.get() != listener) continue;
-      worker->canceled = true;
+      MarkCanceled(worker.get());
     }
     under_way = EndCanceled();
   }
@@ -175,12 +186,24 @@ bool LanePool::WaitForJobs(std::chrono::milliseconds limit) {
   });
 }
 
+void LanePool::MarkCanceled(Worker* worker) {
+  if (worker->canceled) return;
+  worker->canceled = true;
+  worker->canceled_at = Clock::now();
+}
+
 bool LanePool::EndCanceled() {
   bool any = false;
   for (const auto& worker : workers_) {
     if (worker->job == nullptr || !worker->canceled) continue;
-    KillStuckChild(worker->lane->thread_id());
     any = true;
+    if (worker->control >= 0) {
+      // The init takes it for the end of its parent. Killed at once, it would leave a program that
+      // it has started just now.
+      shutdown(worker->control, SHUT_RDWR);
+      if (Clock::now() - worker->canceled_at < kInitMayTake) continue;
+    }
+    KillStuckChild(worker->lane->thread_id());
   }
   return any;
 }
@@ -255,6 +278,10 @@ bool LanePool::Start(Worker* worker, bool elsewhere) {
   LaunchJob& job = *worker->job;
   Result<bool> ready = OpenTable(job);
   if (ready.ok()) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      worker->control = job.control.get();
+    }
     // Once sent, the job belongs to Finish(), on another thread; these copies end here.
     const std::vector<UniqueFd> held = std::move(job.held);
     const std::vector<UniqueFd> theirs = std::move(job.theirs);
@@ -270,6 +297,7 @@ bool LanePool::Start(Worker* worker, bool elsewhere) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     refused = std::move(worker->job);
+    worker->control = -1;
   }
   TellFailure(std::move(refused), ready.error());
   return false;
@@ -282,11 +310,12 @@ void LanePool::Finish(Worker* worker) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     job = std::move(worker->job);
+    worker->control = -1;
     canceled = worker->canceled;
   }
   const Result<pid_t>& outcome = *worker->call.outcome;
   if (canceled) {
-    if (outcome.ok()) Discard(outcome.value());
+    if (outcome.ok()) Discard(*job, outcome.value());
     TellFailure(std::move(job), Canceled());
   } else if (!outcome.ok()) {
     TellFailure(std::move(job), outcome.error());

@@ -55,6 +55,8 @@ class LanePool {
     std::unique_ptr<LaunchJob> job;  // of a submitted launch
     LaneCall call;                   // likewise
     bool canceled = false;           // likewise
+    Clock::time_point canceled_at;   // likewise
+    int control = -1;                // the link to its init, while the job is here; -1: none
   };
 
   explicit LanePool(bool no_new_privileges) : no_new_privileges_(no_new_privileges) {}
@@ -63,6 +65,7 @@ class LanePool {
   Worker* TakeIdle();
   size_t CountStuck() const;
   bool MayGrow() const;
+  static void MarkCanceled(Worker* worker);
   bool EndCanceled();  // kills what hangs; true: some of them are still under way
 
   Result<Worker*> AddWorker();  // busy

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <set>
 #include <string>
 #include <utility>
@@ -141,6 +142,16 @@ Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid, std::string evide
     InitLinks::Instance().Add(id.value(), std::move(job.control), job.listener);
   }
   return LaunchedChild{id.value(), pid, program, std::move(job.ours), std::move(evidence)};
+}
+
+void EndUnheard(const LaunchedChild& child) {
+  const bool is_init = child.program != child.pid;
+  if (is_init) {
+    InitLinks::Instance().Close(child.id);
+  } else if (Reaper::Instance().SignalGroup(child.id, SIGKILL) != 0) {
+    Reaper::Instance().Signal(child.id, SIGKILL);
+  }
+  Reaper::Instance().Release(child.id);
 }
 
 }  // namespace sallyport

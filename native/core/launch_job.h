@@ -64,4 +64,8 @@ Result<bool> OpenTable(LaunchJob& job);
 // Hands a child that was just started to the reaper. On failure it has been killed and reaped.
 Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid, std::string evidence = {});
 
+// Ends a child that nobody will hear of, with its group, where it leads one. An init is not killed
+// itself: it would leave its program behind. It ends all that is below it when its link is closed.
+void EndUnheard(const LaunchedChild& child);
+
 }  // namespace sallyport

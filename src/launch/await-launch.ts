@@ -1,10 +1,9 @@
 // Waits for the outcome of a launch that a lane has been given.
-import { constants } from 'node:os';
-
 import { isFailure, native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { abortError, listenForAbort, type Cancellation } from './cancellation.js';
-import { countReference, expectLaunch, ignoreExit, type Launched } from './events.js';
+import { discard } from './discard.js';
+import { countReference, expectLaunch, type Launched } from './events.js';
 import { keepEvidence } from './evidence.js';
 import { launchError } from './failure.js';
 
@@ -38,10 +37,7 @@ export function awaitLaunch<T>(
           if (!takenBack) reject(launchError(plan, outcome));
         } else if (takenBack) {
           // It was on its way when it was taken back.
-          ignoreExit(outcome.id);
-          native().signal(outcome.id, constants.signals.SIGKILL);
-          native().releaseZombie(outcome.id);
-          native().releaseDescriptors(Int32Array.from(outcome.ours));
+          discard(outcome);
         } else {
           keepEvidence(plan, outcome.evidence);
           try {

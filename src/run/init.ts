@@ -23,7 +23,7 @@ export function containByCgroup(parent: string, limits: readonly CgroupLimit[]):
       return new InitRun('cgroup', tree, begun, group);
     } catch (error) {
       await new Promise<void>((resolve) => {
-        group.remove(loopTimers, resolve);
+        group.discard(loopTimers, resolve);
       });
       throw error;
     }

@@ -118,13 +118,23 @@ export class RunCgroup {
    * has been reaped counts as one for another moment, until its processor has left it.
    */
   remove(timers: Timers, done: () => void): void {
+    this.#removeUnless(() => this.listMembers().length > 0, timers, done);
+  }
+
+  /** Of a launch that was taken back or refused: whoever has come into it all the same is ended. */
+  discard(timers: Timers, done: () => void): void {
+    const killAll = (): boolean => {
+      write(join(this.path, 'cgroup.kill'), '1');
+      return false;
+    };
+    this.#removeUnless(killAll, timers, done);
+  }
+
+  #removeUnless(isHopeless: () => boolean, timers: Timers, done: () => void): void {
     const until = performance.now() + LINGERING;
     const attempt = (): void => {
-      if (removeTree(this.path) || this.listMembers().length > 0 || performance.now() > until) {
-        done();
-      } else {
-        timers.after(LINGERING_PAUSE, attempt);
-      }
+      if (removeTree(this.path) || isHopeless() || performance.now() > until) done();
+      else timers.after(LINGERING_PAUSE, attempt);
     };
     attempt();
   }

@@ -54,7 +54,7 @@ export function containSync(method: Method, launch: Launch, wait: SyncWait): Syn
   } finally {
     if (contained === null) {
       let isRemoved = false;
-      group.remove(wait, () => {
+      group.discard(wait, () => {
         isRemoved = true;
       });
       wait.until(() => isRemoved);

@@ -1,8 +1,10 @@
 // Ending a run: what is reached, how, and what the report says of it.
+import { randomUUID } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 
-import { run } from '../../src/index.js';
+import { run, type Run } from '../../src/index.js';
+import { fixture } from '../support/fixtures.js';
 import { hasEnded, listMarked, readStat, waitFor } from '../support/processes.js';
 import { witness } from '../support/witness.js';
 import { contained, expectNobody, runTree, ways } from './support.js';
@@ -56,6 +58,24 @@ describe.each(ways)('containment %s', (method, containment) => {
     });
     expect(report.outcome).toMatchObject({ kind: 'deadline', code: null, signal: 'SIGKILL' });
     expect(report.cleanup.signalled).toMatchObject([asked, killed]);
+  });
+
+  it('leaves nothing where it is aborted while the program is being started', async () => {
+    const mark = randomUUID();
+    const abortSoon = (running: Run, index: number): void => {
+      if (index % 3 === 0) running.abort();
+      else if (index % 3 === 1) setImmediate(() => running.abort());
+      else setTimeout(() => running.abort(), 1);
+    };
+    // One after the other: at some of these moments a program has just been started.
+    for (let index = 0; index < 60; index++) {
+      const running = run(fixture('tree'), [mark, 'plain'], { containment });
+      abortSoon(running, index);
+      const report = await running;
+      expect(report.outcome.kind).toBe('aborted');
+      expect(report.cleanup.survivors).toEqual([]);
+    }
+    await expectNobody(mark);
   });
 
   it('leaves a process that was released, and lists it', async () => {

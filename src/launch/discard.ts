@@ -1,0 +1,17 @@
+// Ends a child that was started and that nobody holds.
+import { constants } from 'node:os';
+
+import { native } from '../native.js';
+import { ignoreExit, type Launched } from './events.js';
+import { COMMAND } from './init-protocol.js';
+
+const { SIGKILL } = constants.signals;
+
+/** With its group, where it leads one: it may have started something already. An init is told to end all that it has started: killed itself, it would leave that behind. */
+export function discard({ id, pid, program, ours }: Launched): void {
+  ignoreExit(id);
+  if (program !== pid) native().commandInit(id, COMMAND.kill, 0);
+  else if (native().signalGroup(id, SIGKILL) !== 0) native().signal(id, SIGKILL);
+  native().releaseZombie(id);
+  native().releaseDescriptors(Int32Array.from(ours));
+}
