@@ -53,7 +53,13 @@ class StreamSink implements Sink {
       return undefined;
     }
     this.#pending += 1;
-    if (this.#stream.write(Buffer.from(chunk), this.#taken)) return undefined;
+    try {
+      if (this.#stream.write(Buffer.from(chunk), this.#taken)) return undefined;
+    } catch (error) {
+      // A stream may throw where it should have failed: its `write` is somebody else's.
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+      return undefined;
+    }
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
@@ -82,9 +88,12 @@ class StreamSink implements Sink {
     if (!this.#ends) this.#stream.off('error', this.#fail);
   }
 
-  readonly #taken = (): void => {
+  readonly #taken = (error?: Error | null): void => {
     this.#pending -= 1;
-    if (this.#pending === 0) this.#drained();
+    // The event comes after this, when nobody may be waiting any more.
+    if (error) this.error ??= error;
+    // What is to be closed is delivered when it is: some file systems say only then that they failed.
+    if (this.#pending === 0 && !(this.#ends && this.#stream.writableEnded)) this.#drained();
   };
 
   readonly #fail = (error: Error): void => {

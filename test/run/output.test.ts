@@ -270,6 +270,29 @@ describe('to', () => {
     expect(report.complete).toBe(false);
   });
 
+  it('a stream that throws has failed', async () => {
+    const broken = new Writable({
+      write: () => {
+        throw new Error('thrown');
+      },
+    });
+    const report = await run('seq', ['10'], { ...contained, output: { stdout: { to: broken } } });
+    expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
+    expect(report.output.stdout).toMatchObject({ delivered: false, deliveryError: 'thrown' });
+    expect(report.complete).toBe(false);
+  });
+
+  it('a file with no room for the last piece: the report says so', async () => {
+    // Every write(2) to it is ENOSPC, full(4).
+    const report = await run('echo', ['lost'], {
+      ...contained,
+      output: { stdout: { to: '/dev/full' } },
+    });
+    expect(report.output.stdout.delivered).toBe(false);
+    expect(report.output.stdout.deliveryError).toMatch(/^ENOSPC/);
+    expect(report.complete).toBe(false);
+  });
+
   it('a stream that never takes more: the deadline holds', async () => {
     const stuck = new Writable({ highWaterMark: 1, write: () => undefined });
     const report = await run('seq', ['100000'], {
