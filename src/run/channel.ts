@@ -1,6 +1,7 @@
 // One output channel of a run: read to its end, counted, kept, hashed, handed on.
 import type { Readable } from 'node:stream';
 
+import { invalid } from '../errors.js';
 import { reportChannel, type ReadingEnd } from './channel-report.js';
 import { Hasher } from './hash.js';
 import type { PipeHolder } from './holders.js';
@@ -13,10 +14,12 @@ import type { Sink } from './sink.js';
 /** A pipe never holds more than this (fs.pipe-max-size): what comes after it was written later. */
 export const LARGEST_PIPE = 1 << 20;
 
+const NOTHING = new Uint8Array();
+
 export interface ChannelListener {
   /** More was seen than the limit. Once. */
   onExceeded(): void;
-  /** A listener for lines has thrown. Once. */
+  /** A listener for lines, or the mask, has thrown. */
   onFault(error: Error): void;
 }
 
@@ -48,6 +51,7 @@ export class Channel {
   readonly #keeper: Keeper;
   readonly #hasher = new Hasher();
   readonly #mask: OutputMask | null;
+  #maskFailed = false;
   /** Bytes that came out of the pipe; the mask may hold some of them back. */
   #read = 0;
   #end: ReadingEnd | undefined;
@@ -144,7 +148,21 @@ export class Channel {
     if (!this.isOpen) return;
     this.lastOutput = performance.now();
     this.#read += chunk.length;
-    this.#take(this.#mask === null ? chunk : this.#mask.push(chunk));
+    this.#take(this.#mask === null ? chunk : this.#masked((mask) => mask.push(chunk)));
+  }
+
+  /** After a fault nothing more is handed on: it would be unmasked. */
+  #masked(call: (mask: OutputMask) => unknown): Uint8Array {
+    if (this.#mask === null || this.#maskFailed) return NOTHING;
+    try {
+      const given = call(this.#mask);
+      if (given instanceof Uint8Array) return given;
+      throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'output.mask', 'must give bytes');
+    } catch (error) {
+      this.#maskFailed = true;
+      this.#listener.onFault(error instanceof Error ? error : new Error(String(error)));
+      return NOTHING;
+    }
   }
 
   #take(chunk: Uint8Array): void {
@@ -193,8 +211,8 @@ export class Channel {
 
   #close(end: ReadingEnd): void {
     if (!this.isOpen) return;
-    if (this.#mask !== null) this.#take(this.#mask.flush());
-    this.#end = end;
+    if (this.#mask !== null) this.#take(this.#masked((mask) => mask.flush()));
+    this.#end = this.#maskFailed ? 'cut' : end;
     this.#resolveClosed();
   }
 }

@@ -178,3 +178,16 @@ function isWhole(value: unknown, highest: number): value is number {
 function wrong(option: string, instead: string): Error {
   return invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, `must be ${instead}`);
 }
+
+/** With the mask of each channel in the place of what makes it. @throws {SallyportTypeError} */
+export function makeMasks(output: OutputWish): OutputWish {
+  const make = (wish: ChannelWish): ChannelWish => {
+    if (wish.mask === undefined) return wish;
+    const mask = wish.mask() as Partial<OutputMask> | null | undefined;
+    if (typeof mask?.push !== 'function' || typeof mask.flush !== 'function') {
+      throw wrong('output.mask', 'a function that gives an object with push and flush');
+    }
+    return { ...wish, mask: () => mask as OutputMask };
+  };
+  return { ...output, stdout: make(output.stdout), stderr: make(output.stderr) };
+}

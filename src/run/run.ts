@@ -13,6 +13,7 @@ import { openFiles, type OpenFiles } from './files.js';
 import { Handle, type RunUnderWay } from './handle.js';
 import { Feeder } from './input.js';
 import { takeRunOptions, type RunOptions, type RunWish } from './options.js';
+import { makeMasks } from './output-options.js';
 import { Patience } from './patience.js';
 import { openPoured } from './pour.js';
 import {
@@ -82,8 +83,10 @@ async function superviseRun(
   let files: OpenFiles | null = null;
   let admission: Admission | null = null;
   try {
-    const wish = takeRunOptions(given);
-    admission = wish.admission;
+    const taken = takeRunOptions(given);
+    admission = taken.admission;
+    // Before the start: where it throws nothing is left running.
+    const wish = { ...taken, output: makeMasks(taken.output) };
     const clock = startClock();
     const ending = (handle.ending = new Ending(wish));
     const begin = { wish, clock, ending };

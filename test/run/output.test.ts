@@ -1,6 +1,6 @@
 // What is kept of the output, how it is counted and hashed, where else it goes, and how it ended.
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Writable } from 'node:stream';
 import { inspect } from 'node:util';
@@ -332,5 +332,46 @@ describe('to', () => {
     });
     await expect(running).rejects.toBe(thrown);
     expect(lines).toBe(1);
+  });
+});
+
+describe('a mask', () => {
+  const error = new Error('made up');
+  const fail = (): never => {
+    throw error;
+  };
+  const pass = (chunk: Uint8Array): Uint8Array => chunk;
+
+  it.each([
+    ['push', { push: fail, flush: () => new Uint8Array() }],
+    ['flush', { push: pass, flush: fail }],
+  ])('that throws in %s: the run rejects with it', async (_, mask) => {
+    const running = run('echo', ['hidden'], { ...contained, output: { mask: () => mask } });
+    await expect(running).rejects.toBe(error);
+  });
+
+  it('that throws: the run is ended, and nothing is handed on without it', async () => {
+    const lines: string[] = [];
+    const to = (line: string): void => void lines.push(line);
+    const mask = { push: fail, flush: () => new Uint8Array() };
+    const running = run('yes', [], { ...contained, output: { mask: () => mask, stdout: { to } } });
+    await expect(running).rejects.toBe(error);
+    expect(lines).toEqual([]);
+  });
+
+  it('that gives no bytes is refused', async () => {
+    const mask = { push: () => null as unknown as Uint8Array, flush: () => new Uint8Array() };
+    const running = run('echo', ['hidden'], { ...contained, output: { mask: () => mask } });
+    await expect(running).rejects.toMatchObject({ code: 'ERR_SALLYPORT_INVALID_ARGUMENT' });
+  });
+
+  it('that cannot be made: nothing is started', async () => {
+    const file = path.join(makeScratch(), 'started');
+    const running = run('touch', [file], { ...contained, output: { mask: fail } });
+    await expect(running).rejects.toBe(error);
+    expect(existsSync(file)).toBe(false);
+    const none = run('touch', [file], { ...contained, output: { mask: () => null as never } });
+    await expect(none).rejects.toMatchObject({ code: 'ERR_SALLYPORT_INVALID_ARGUMENT' });
+    expect(existsSync(file)).toBe(false);
   });
 });
