@@ -28,9 +28,9 @@ export class Ending {
     });
     if (signal?.aborted === true) this.begin('aborted');
     if (deadline !== undefined) {
+      // It keeps the process running: after the child's end the run may be waiting for somebody who
+      // reads along and does not, such as a listener's promise.
       const timer = setTimeout(() => this.begin('deadline'), deadline);
-      // The child keeps the process running; the deadline alone does not.
-      timer.unref();
       this.onClose(() => clearTimeout(timer));
     }
     const abort = (): void => this.begin('aborted');

@@ -1,8 +1,10 @@
 // Lines as they come, and how leaving them ends the run.
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 
 import { runLines } from '../../src/index.js';
 import { LineCutter, LONGEST_LINE } from '../../src/run/lines.js';
+import { root } from '../support/fixtures.js';
 import { contained } from './support.js';
 
 describe('runLines', () => {
@@ -43,6 +45,15 @@ describe('runLines', () => {
     await expect(lines[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       stagePath: 'grace',
     });
+  });
+
+  it('that nobody reads: the deadline comes, though nothing else keeps the process running', () => {
+    const script = `
+      const { runLines } = require(${JSON.stringify(root)});
+      const { report } = runLines('seq', ['100000'], { deadline: 200, grace: 0 });
+      report.then(({ outcome }) => console.log(outcome.kind));`;
+    const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+    expect(stdout).toBe('deadline\n');
   });
 
   it('with merge has those of stderr as well', async () => {
