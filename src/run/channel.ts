@@ -26,16 +26,8 @@ export interface ChannelListener {
 /** What a run needs of a channel: a pipe, or a file that the program has itself. */
 export type OutputChannel = Pick<
   Channel,
-  | 'lastOutput'
-  | 'bytesSeen'
-  | 'closed'
-  | 'stream'
-  | 'isOpen'
-  | 'drained'
-  | 'stop'
-  | 'report'
-  | 'checkSink'
->;
+  'lastOutput' | 'bytesSeen' | 'closed' | 'stream' | 'isOpen' | 'drained' | 'stop' | 'checkSink'
+> & { report(isTooLate: () => boolean): Promise<ChannelReport> };
 
 export class Channel {
   /** By performance.now(). */

@@ -46,25 +46,28 @@ export class FileChannel implements OutputChannel {
     // There is none.
   }
 
-  async report(): Promise<ChannelReport> {
+  async report(isTooLate: () => boolean): Promise<ChannelReport> {
     this.#file.stopLooking();
     const keeper = new Keeper(this.#wish.keep, this.#wish.maxBytes);
     const hasher = new Hasher();
     const heldBy = this.#file.listHolders();
     let bytesSeen = 0;
     let error: Error | null = null;
+    let isCut = false;
     try {
-      for await (const piece of this.#file.read(this.#file.look())) {
+      const size = this.#file.look();
+      for await (const piece of this.#file.read(size)) {
         bytesSeen += piece.length;
         keeper.add(piece);
         await hasher.add(piece);
+        if ((isCut = bytesSeen < size && isTooLate())) break;
       }
     } catch (thrown) {
       error = thrown as Error;
     }
     const sha256 = await hasher.digest().catch(() => '');
     this.#file.close();
-    const end = error !== null ? 'cut' : heldBy.length > 0 ? 'held' : 'eof';
+    const end = error !== null || isCut ? 'cut' : heldBy.length > 0 ? 'held' : 'eof';
     const sink = error === null ? null : { error };
     return reportChannel({
       observed: true,

@@ -11,6 +11,7 @@ import type { RunWish } from './options.js';
 import type { OutputFiles } from './output-files.js';
 import { Patience, pollOnce } from './patience.js';
 import { pipeInode } from './pour.js';
+import { limitReading } from './reading-limit.js';
 import type { RunReport } from './report.js';
 
 export interface Channels {
@@ -75,6 +76,11 @@ export async function stopReading({ stdout, stderr }: Channels): Promise<number>
   return unreadable;
 }
 
-export async function reportChannels({ stdout, stderr }: Channels): Promise<RunReport['output']> {
-  return { stdout: await stdout.report(), stderr: await stderr.report() };
+/** What files hold is read now, while there may still be a reason to end that. */
+export async function reportChannels(
+  { stdout, stderr }: Channels,
+  ending: Ending,
+): Promise<RunReport['output']> {
+  const isTooLate = limitReading(() => ending.kind !== undefined);
+  return { stdout: await stdout.report(isTooLate), stderr: await stderr.report(isTooLate) };
 }

@@ -13,6 +13,7 @@ import type { EndingKind } from './ending.js';
 import { findHolders } from './holders.js';
 import { takeRunOptions, type RunInput, type RunOptions, type RunWish } from './options.js';
 import type { ChannelOptions, OutputOptions } from './output-options.js';
+import { limitReading } from './reading-limit.js';
 import { assembleReport, type Findings, type RunReport } from './report.js';
 import { isRefusal, LAST_WORD } from './run.js';
 import { watchForStall, type StallEvidence } from './stall.js';
@@ -120,7 +121,7 @@ class SyncRun {
   }
 
   #accompany(contained: SyncContained, wait: SyncWait, files: SyncFiles): RunReport {
-    const { grace, drain } = this.#wish;
+    const { grace, drain, deadline } = this.#wish;
     const channels = this.#openChannels(contained, wait, files);
     const stopWatching = this.#watchStall(contained.pid, channels, wait);
     const isEnding = (): boolean => this.#kind !== undefined;
@@ -150,13 +151,18 @@ class SyncRun {
     for (const channel of channels) channel.finish();
     stopWatching();
 
+    // Nothing else is looked at while a file is read.
+    const isLate = (): boolean => {
+      if (deadline !== undefined && this.#clock.elapsed() > deadline) this.#begin('deadline');
+      return isEnding();
+    };
     const report = this.#assemble({
       durationMs,
       plan: contained.plan,
       admission: null,
       error: null,
       status,
-      output: reportChannels(channels),
+      output: reportChannels(channels, limitReading(isLate)),
       input,
       end: contained.ended ?? NOTHING_LEFT,
       unreadableHolders: unreadable,
@@ -269,6 +275,6 @@ function takeStatus(contained: SyncContained, wait: SyncWait): ExitStatus | null
   return contained.status;
 }
 
-function reportChannels([stdout, stderr]: Channels): RunReport['output'] {
-  return { stdout: stdout.report(), stderr: stderr.report() };
+function reportChannels([stdout, stderr]: Channels, isTooLate: () => boolean): RunReport['output'] {
+  return { stdout: stdout.report(isTooLate), stderr: stderr.report(isTooLate) };
 }

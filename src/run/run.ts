@@ -168,6 +168,7 @@ async function accompany(
   }
   const input = files.input.stop();
   await files.flush(channels, ending.begun, wish.grace);
+  const output = await reportChannels(channels, ending);
   ending.close();
 
   const report = assembleReport({
@@ -179,7 +180,7 @@ async function accompany(
     error: null,
     status,
     ending,
-    output: await reportChannels(channels),
+    output,
     input,
     method: wish.containment,
     end,
@@ -227,7 +228,7 @@ async function reportUnstarted(
     error,
     status: null,
     ending,
-    output: await reportChannels(openChannels(nothing, wish, ending, nothing)),
+    output: await reportChannels(openChannels(nothing, wish, ending, nothing), ending),
     input: new Feeder(undefined).stop(),
     method: wish.containment,
     end: { signalled: [], survivors: [], released: [], lost: false, treeUsage: null },

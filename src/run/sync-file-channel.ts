@@ -41,17 +41,20 @@ export class SyncFileChannel {
     this.#file.stopLooking();
   }
 
-  report(): ChannelReport {
+  report(isTooLate: () => boolean): ChannelReport {
     const keeper = new Keeper(this.#wish.keep, this.#wish.maxBytes);
     const hash = startHash();
     const heldBy = this.#file.listHolders();
     let bytesSeen = 0;
     let error: Error | null = null;
+    let isCut = false;
     try {
-      for (const piece of this.#file.readSync(this.#file.look())) {
+      const size = this.#file.look();
+      for (const piece of this.#file.readSync(size)) {
         bytesSeen += piece.length;
         keeper.add(piece);
         hash.update(piece);
+        if ((isCut = bytesSeen < size && isTooLate())) break;
       }
     } catch (thrown) {
       error = thrown as Error;
@@ -62,7 +65,7 @@ export class SyncFileChannel {
       bytesSeen,
       kept: keeper.take(),
       sha256: hash.digest('hex'),
-      end: error !== null ? 'cut' : heldBy.length > 0 ? 'held' : 'eof',
+      end: error !== null || isCut ? 'cut' : heldBy.length > 0 ? 'held' : 'eof',
       heldBy,
       sink: error === null ? null : { error },
     });

@@ -107,6 +107,16 @@ describe.each(forms)('%s', (_, start) => {
     expect(report.outcome.kind).toBe('exited');
   });
 
+  it('of more than can be read, holes say: it is cut once the run is being ended', async () => {
+    const report = await start('truncate', ['-s', '4T', '/proc/self/fd/1'], {
+      deadline: 200,
+      output: { stdout: { via: 'memfd', maxBytes: 10 } },
+    });
+    expect(report.outcome).toMatchObject({ kind: 'deadline', code: 0 });
+    expect(report.output.stdout).toMatchObject({ end: 'cut', bytesKept: 10 });
+    expect(report.complete).toBe(false);
+  });
+
   it('output counts as life: no stall while it grows', async () => {
     const script = 'for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.1; done';
     const report = await start('sh', ['-c', script], {
