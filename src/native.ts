@@ -151,6 +151,8 @@ export interface NativeBinding {
   takeSyncEvents(events: SyncEvents): readonly NativeEvent[];
   /** Closes the descriptor; what was not fetched is taken back or ended. */
   closeSyncEvents(events: SyncEvents): void;
+  /** One of ours that came with a launch; what is not closed by this is closed with the events. */
+  closeSyncDescriptor(events: SyncEvents, fd: number): void;
   /** poll(2). @param entries triples: descriptor, events, and what came of them. @param timeout ms */
   poll(entries: Int32Array, timeout: number): void;
   cancelLaunch(job: number): void;

@@ -7,7 +7,9 @@
 
 #include <cerrno>
 #include <mutex>
+#include <set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "binding/events_to_js.h"
@@ -41,7 +43,19 @@ class SyncMailbox : public LaunchListener {
     uint64_t count;
     const ssize_t size = read(ready_.get(), &count, sizeof count);
     static_cast<void>(size);
+    for (const Event& event : events_) {
+      const LaunchEvent* const launch = std::get_if<LaunchEvent>(&event);
+      if (launch == nullptr || !launch->outcome.ok()) continue;
+      for (const UniqueFd& ours : launch->outcome.value().ours) open_.insert(ours.get());
+    }
     return std::exchange(events_, {});
+  }
+
+  // One of those that came with a launch. A Worker may be terminated at any time: what it has not
+  // closed by then is closed with the mailbox.
+  void CloseDescriptor(int fd) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (open_.erase(fd) > 0) close(fd);
   }
 
   // Nobody fetches any more, be it that the wait is over or that its Worker was terminated: what is
@@ -53,6 +67,8 @@ class SyncMailbox : public LaunchListener {
       if (!ready_.valid()) return;
       ready_.reset();
       unfetched.swap(events_);
+      for (const int fd : open_) close(fd);
+      open_.clear();
     }
     for (const Event& event : unfetched) AbandonEvent(event);
     Reaper::Instance().ReleaseAll(this);
@@ -79,7 +95,8 @@ class SyncMailbox : public LaunchListener {
 
   std::mutex mutex_;  // guards the fields below
   std::vector<Event> events_;
-  UniqueFd ready_;  // not valid: closed
+  std::set<int> open_;  // in JavaScript's hands, as numbers
+  UniqueFd ready_;      // not valid: closed
 };
 
 using Held = std::shared_ptr<SyncMailbox>;
@@ -110,6 +127,11 @@ Napi::Value TakeSyncEvents(const Napi::CallbackInfo& info) {
 // (handle): nothing more is fetched, and its descriptor is closed.
 void CloseSyncEvents(const Napi::CallbackInfo& info) { ToMailbox(info[0])->Close(); }
 
+// (handle, descriptor that came with a launch)
+void CloseSyncDescriptor(const Napi::CallbackInfo& info) {
+  ToMailbox(info[0])->CloseDescriptor(info[1].As<Napi::Number>().Int32Value());
+}
+
 // (Int32Array of triples: descriptor, poll(2) events, revents, which are filled in; ms or -1).
 // Makes no value: when it returns, its Worker may have been terminated.
 void Poll(const Napi::CallbackInfo& info) {
@@ -134,6 +156,8 @@ void InitSyncEvents(Napi::Env env, Napi::Object exports) {
   exports.Set("openSyncEvents", Napi::Function::New<OpenSyncEvents>(env, "openSyncEvents"));
   exports.Set("takeSyncEvents", Napi::Function::New<TakeSyncEvents>(env, "takeSyncEvents"));
   exports.Set("closeSyncEvents", Napi::Function::New<CloseSyncEvents>(env, "closeSyncEvents"));
+  exports.Set("closeSyncDescriptor",
+              Napi::Function::New<CloseSyncDescriptor>(env, "closeSyncDescriptor"));
   exports.Set("poll", Napi::Function::New<Poll>(env, "poll"));
 }
 

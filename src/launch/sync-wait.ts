@@ -165,6 +165,15 @@ export class SyncWait implements Timers {
     this.#watched.delete(fd);
   }
 
+  /**
+   * Our end of a pipe, which came with a launch. Not by node:fs: a Worker warns of descriptors that it
+   * did not open there, and loses them where it is terminated.
+   */
+  closeDescriptor(fd: number): void {
+    this.#watched.delete(fd);
+    native().closeSyncDescriptor(this.#events, fd);
+  }
+
   after(milliseconds: number, call: () => void): () => void {
     const timer = { due: performance.now() + milliseconds, call };
     this.#timers.add(timer);

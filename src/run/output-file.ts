@@ -10,7 +10,7 @@ import { findHoldersOf, type PipeHolder } from './holders.js';
 import type { ChannelWish, OutputVia } from './output-options.js';
 import { openRegularFile, refusal } from './record.js';
 
-const { O_APPEND, O_WRONLY } = constants;
+const { O_APPEND, O_RDWR, O_WRONLY } = constants;
 
 /** How often it is looked how large the file has become, in milliseconds. */
 const LOOK_INTERVAL = 20;
@@ -132,11 +132,22 @@ export class OutputFile {
 function openMemory(name: string, program: string): number {
   // The number tells one from the other in /proc.
   const fd = native().openMemoryFile(`sallyport-${name}-${process.pid}-${++opened}`);
-  if (!isFailure(fd)) return fd;
+  if (!isFailure(fd)) return openAgain(fd, program);
   throw systemError(fd.errno, 'memfd_create', adviseLimit(fd.errno), {
     syscall: `spawn ${program}`,
     path: program,
     stage: 'descriptor',
     stageSource: 'reported',
   });
+}
+
+/** By node:fs: it closes what it has opened, also where a Worker is terminated. */
+function openAgain(fd: number, program: string): number {
+  try {
+    return openSync(`/proc/self/fd/${fd}`, O_RDWR);
+  } catch (error) {
+    throw refusal(error, 'open', 'memfd', program);
+  } finally {
+    native().releaseDescriptors(Int32Array.of(fd));
+  }
 }

@@ -1,5 +1,5 @@
 // One output channel of a run without the event loop: read when it is ready, counted, kept, hashed.
-import { closeSync, fstatSync, readSync } from 'node:fs';
+import { fstatSync, readSync } from 'node:fs';
 
 import { POLLIN, POLLOUT, type SyncWait } from '../launch/sync-wait.js';
 import { native } from '../native.js';
@@ -188,7 +188,6 @@ export class SyncChannel {
     const fd = this.#fd;
     this.#fd = null;
     if (fd === null) return;
-    this.#wait.unwatch(fd);
-    closeSync(fd);
+    this.#wait.closeDescriptor(fd);
   }
 }

@@ -112,8 +112,7 @@ export class SyncFeeder {
     const stdin = this.#stdin;
     this.#stdin = null;
     if (stdin === null) return;
-    this.#wait.unwatch(stdin);
-    closeSync(stdin);
+    this.#wait.closeDescriptor(stdin);
   }
 
   #closeFile(): void {

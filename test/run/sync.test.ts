@@ -9,7 +9,7 @@ import { run, runSync, type RunReport, type RunSyncOptions } from '../../src/ind
 import { native } from '../../src/native.js';
 import { thrown } from '../support/errors.js';
 import { fixture, makeScratch } from '../support/fixtures.js';
-import { inNode } from '../support/node-script.js';
+import { inNode, runScript } from '../support/node-script.js';
 import { hasEnded } from '../support/processes.js';
 import { expectNobody, ways } from './support.js';
 
@@ -302,6 +302,36 @@ it('in a Worker that is terminated meanwhile: the run ends with it', async () =>
   }, mark);
   expect(seen).toEqual([]);
 });
+
+it('in a Worker: no descriptor is left where it is terminated, and nothing is warned of', async () => {
+  const mark = randomUUID();
+  const { value, stderr } = await runScript(
+    async ({ root, require, processes, fixture: compiled }, word) => {
+      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+      const code = `const { workerData } = require('node:worker_threads');
+        const { runSync } = require(workerData.root);
+        const output = { stderr: { via: 'memfd' } };
+        runSync('cat', { input: 'read', output });
+        runSync(workerData.tree, [workerData.word, 'plain'], { input: 'unread', output });`;
+      const workerData = { root, tree: compiled('tree'), word };
+      const terminateOne = async () => {
+        const worker = new Worker(code, { eval: true, workerData });
+        await processes.waitFor('the tree', () => processes.listMarked(word).length === 2);
+        await worker.terminate();
+        await processes.waitFor('its end', () => processes.listMarked(word).length === 0);
+      };
+      // A lane may be started by the first.
+      await terminateOne();
+      const before = processes.countBesidesSockets();
+      for (let count = 0; count < 3; count++) await terminateOne();
+      await processes.waitFor('no more', () => processes.countBesidesSockets() <= before);
+      return processes.listZombies();
+    },
+    mark,
+  );
+  expect(value).toEqual([]);
+  expect(stderr).toBe('');
+}, 30_000);
 
 it('an init that its program stops or kills is noticed: lost, and ended from outside', async () => {
   for (const signal of ['KILL', 'STOP']) {
