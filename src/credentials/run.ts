@@ -142,7 +142,8 @@ async function runOnce(
   const running = start({
     ...options,
     env: applyCredentials(resolveEnvironment(options.env).variables, delivered),
-    output: { mask: () => broker.mask(), ...options.output },
+    // A mask of the caller's own takes its place; `undefined` is none.
+    output: { ...options.output, mask: options.output?.mask ?? (() => broker.mask()) },
   });
   void running.started.then((pid) => {
     if (pid !== null) broker.admit(pid);

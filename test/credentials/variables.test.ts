@@ -40,13 +40,14 @@ describe('a credential delivered by variables', () => {
     expect(String(refusal)).not.toContain(passwords[0]);
   });
 
-  it('is there in a run that is shorter, masked in its output', async () => {
+  it.each([{}, { mask: undefined }])('is masked in the output, with output: %j', async (output) => {
     const { source, passwords } = madeUpPassword(60_000, { delivery });
     const broker = createCredentialBroker({ runId, sources: [source] });
     const script = 'echo "$DATABASE_PASSWORD"; echo ${#DATABASE_PASSWORD}';
     const report = await runWithCredentials(broker, 'sh', ['-c', script], {
       ...contained,
       deadline: 30_000,
+      output: output as object,
     });
     expect(report.output.stdout.text).toBe(`***\n${passwords[0]?.length ?? 0}\n`);
     expect(report.credentials.environmentNames).toContain('DATABASE_PASSWORD');
