@@ -2,6 +2,7 @@
 import type * as Zod from 'zod';
 
 import { EXPECTED_KINDS } from '../objects/kind.js';
+import { LIMITS, type ATTRIBUTE_NAMES, type LimitName } from '../plan/attributes.js';
 import type { Profile } from './profile.js';
 
 type Z = typeof Zod;
@@ -68,6 +69,31 @@ function define(z: Z): Zod.ZodType<Profile> {
     maxBytes: count.optional(),
     mayBeOption: z.boolean().optional(),
   });
+  const number = z.number().int();
+  const limitValue = z.union([count, z.literal('unlimited')]);
+  const limit = z.strictObject({ soft: limitValue, hard: limitValue });
+  const limitNames = Object.keys(LIMITS) as LimitName[];
+  const limits = z.strictObject(
+    Object.fromEntries(limitNames.map((each) => [each, limit.optional()])),
+  );
+  const attributes = z.strictObject({
+    limits: limits.optional(),
+    umask: number.min(0).max(0o777).optional(),
+    nice: number.min(-20).max(19).optional(),
+    ioPriority: z
+      .strictObject({
+        class: z.enum(['realtime', 'best-effort', 'idle']),
+        level: number.min(0).max(7),
+      })
+      .optional(),
+    oomScoreAdjust: number.min(-1000).max(1000).optional(),
+    cpuAffinity: z.array(count).min(1).optional(),
+    user: z.union([z.string().min(1), count]).optional(),
+    group: z.union([z.string().min(1), count]).optional(),
+    groups: z.union([z.array(count), z.literal('init')]).optional(),
+    dieWithParent: number.min(1).max(64).optional(),
+    terminal: count.optional(),
+  } satisfies Record<(typeof ATTRIBUTE_NAMES)[number], unknown>);
   return z.strictObject({
     profile: z.literal(1),
     name: z.string().optional(),
@@ -108,7 +134,7 @@ function define(z: Z): Zod.ZodType<Profile> {
       session: z.enum(['new', 'group', 'inherit']),
       noNewPrivileges: z.boolean(),
       verify: z.enum(['at-exec', 'not-required']),
-      attributes: z.record(z.string(), z.unknown()).optional(),
+      attributes: attributes.optional(),
       containment: z.array(z.string()).min(1).optional(),
     }),
     credentials: z.array(z.strictObject({ name: z.string().min(1), reason })),

@@ -86,6 +86,27 @@ describe('parseProfile', () => {
       (profile) => Object.assign((profile['descriptors'] as object[])[0]!, { reason: '' }),
       'descriptors.0.reason: must say why',
     ],
+    [
+      'an attribute that there is not',
+      (profile) => Object.assign(profile['launch'] as object, { attributes: { umsak: 0o77 } }),
+      'launch.attributes.umsak is unknown: did you mean umask?',
+    ],
+    [
+      'an attribute that every object has',
+      (profile) => Object.assign(profile['launch'] as object, { attributes: { valueOf: 1 } }),
+      'launch.attributes.valueOf is unknown',
+    ],
+    [
+      'an attribute in words',
+      (profile) => Object.assign(profile['launch'] as object, { attributes: { umask: 'strict' } }),
+      'launch.attributes.umask',
+    ],
+    [
+      'a limit without its two values',
+      (profile) =>
+        Object.assign(profile['launch'] as object, { attributes: { limits: { nofile: 64 } } }),
+      'launch.attributes.limits.nofile',
+    ],
     ['another format', (profile) => Object.assign(profile, { profile: 2 }), 'profile'],
   ])('%s', (_what, change, message) => {
     const error = refusalOf(change);
