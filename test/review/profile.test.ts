@@ -179,6 +179,16 @@ describe('strictProfile', () => {
     expect(decide('/usr/bin/sort', [], { verify: 'after-exec' })).toBe('hold');
   });
 
+  it('takes what takes something away, and nothing that may give it', () => {
+    const attributes = (options: object): string => decide('/usr/bin/sort', [], options);
+    expect(attributes({ umask: 0o77, limits: { core: 0 }, nice: 5 })).toBe('accept');
+    expect(attributes({ umask: 0o22 })).toBe('accept');
+    for (const umask of [0, 0o2, 0o20]) expect(attributes({ umask })).toBe('reject');
+    expect(attributes({ limits: { core: 'unlimited' } })).toBe('reject');
+    // Less than it has, and what it may take back: nobody can tell.
+    expect(attributes({ limits: { core: { soft: 0, hard: 'unlimited' } } })).toBe('hold');
+  });
+
   it('refuses shells and scripts', () => {
     expect(thrown(() => strictProfile({ executable: '/bin/sh', cwd: '/' })).code).toBe(
       'ERR_SALLYPORT_INVALID_PROFILE',

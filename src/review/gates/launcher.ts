@@ -69,12 +69,10 @@ const GIVES_NO_MORE: {
 };
 
 /** What nobody needs to approve: it takes something away, whatever its value. */
-const ONLY_TAKES: ReadonlySet<string> = new Set([
-  'limits',
-  'umask',
-  'cpuAffinity',
-  'dieWithParent',
-]);
+const ONLY_TAKES: ReadonlySet<string> = new Set(['cpuAffinity', 'dieWithParent']);
+
+/** What others may never get: a umask that lets through less than this gives nothing. */
+const USUAL_UMASK = 0o22;
 
 function compareAttributes(
   approved: ApprovedAttributes,
@@ -102,7 +100,9 @@ function compareAttributes(
   }
 }
 
+/** Whether it takes something away, of what nobody has stated. */
 function isLowered(name: string, given: unknown): boolean {
+  if (name === 'umask') return (USUAL_UMASK & ~(given as number)) === 0;
   return (name === 'nice' || name === 'oomScoreAdjust') && (given as number) >= 0;
 }
 
@@ -120,6 +120,13 @@ function compareLimits(
     else if (size(given.hard) > size(wanted.hard) || size(given.soft) > size(wanted.soft)) {
       comparison.wider(`${path}.${name}`, JSON.stringify(wanted), JSON.stringify(given));
     }
+  }
+  for (const [name, given] of Object.entries(asked)) {
+    if (Object.hasOwn(approved, name)) continue;
+    // A number takes something away; the absence of a limit is less of one than any that is inherited.
+    const more = JSON.stringify(given);
+    if (given.soft === 'unlimited') comparison.wider(`${path}.${name}`, 'nothing', more);
+    else if (given.hard === 'unlimited') comparison.unknown(`${path}.${name}`, 'nothing', more);
   }
 }
 
