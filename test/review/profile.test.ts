@@ -189,6 +189,20 @@ describe('strictProfile', () => {
     expect(attributes({ limits: { core: { soft: 0, hard: 'unlimited' } } })).toBe('hold');
   });
 
+  it('takes a number that may be read as an option only where the place says so', () => {
+    const given = planLaunch('/usr/bin/sort', ['-5'], { env: {}, cwd: '/', verify: 'at-exec' });
+    const decideBy = (mayBeOption: boolean): string => {
+      const place = { operand: 'count', rule: { kind: 'integer' }, mayBeOption } as const;
+      const approved: Profile = {
+        ...strictProfile({ executable: '/usr/bin/sort', environment: {}, cwd: '/' }),
+        arguments: [place],
+      };
+      return review(given, { approved, evidence: gatherEvidence(given) }).decision;
+    };
+    expect(decideBy(false)).toBe('reject');
+    expect(decideBy(true)).toBe('accept');
+  });
+
   it('refuses shells and scripts', () => {
     expect(thrown(() => strictProfile({ executable: '/bin/sh', cwd: '/' })).code).toBe(
       'ERR_SALLYPORT_INVALID_PROFILE',

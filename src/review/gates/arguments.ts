@@ -64,7 +64,7 @@ function breaks(
   given: string,
 ): string | null {
   if (Buffer.byteLength(given) > maxBytes) return `${sizeOf(given)}, more than ${maxBytes}`;
-  if (!mayBeOption && given.startsWith('-') && rule.kind !== 'integer') return "begins with '-'";
+  if (!mayBeOption && given.startsWith('-')) return "begins with '-'";
   switch (rule.kind) {
     case 'text':
       return null;
