@@ -72,7 +72,8 @@ function draftEnvironment(plan: LaunchPlan, ours: NodeJS.ProcessEnv): Profile['e
       environment.fixed[name] = value;
     } else if (looksSecret(name, value)) {
       environment.granted.push({ name, credential: TO_BE_STATED, reason: TO_BE_STATED });
-    } else if (Object.hasOwn(ours, name) && ours[name] === value) {
+    } else if (name === '__proto__' || (Object.hasOwn(ours, name) && ours[name] === value)) {
+      // The first can be no name among `fixed`.
       environment.passed.push({ name, reason: TO_BE_STATED });
     } else {
       environment.fixed[name] = value;

@@ -28,7 +28,7 @@ export function parseProfile(value: unknown, where = 'profile'): Profile {
     const ordered = [...issues.filter(isUnknown), ...issues.filter((each) => !isUnknown(each))];
     throw faulty(where, ordered.flatMap(describeIssue));
   }
-  const faults = findContradictions(result.data);
+  const faults = [...findLost(value), ...findContradictions(result.data)];
   if (faults.length > 0) throw faulty(where, faults);
   return result.data;
 }
@@ -137,6 +137,13 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
+/** What the parser of the form leaves out, without a word. */
+function findLost(value: object): string[] {
+  const { fixed } = (value as Profile).environment;
+  if (!Object.hasOwn(fixed, '__proto__')) return [];
+  return ['environment.fixed.__proto__: cannot be fixed: write it under passed or granted'];
+}
+
 /** What a schema of the form cannot say. */
 function findContradictions({ environment, descriptors, channels, executable }: Profile): string[] {
   const faults: string[] = [];
@@ -155,6 +162,11 @@ function findContradictions({ environment, descriptors, channels, executable }: 
     if (needsObject && object === undefined) {
       faults.push(
         `channels.${name}: '${channel}' must say which object: write object: { kind, access }`,
+      );
+    }
+    if (!needsObject && object !== undefined) {
+      faults.push(
+        `channels.${name}: '${channel}' has no object: leave it out, or write channel: 'descriptor'`,
       );
     }
     if (channel === 'stdout' && name !== 'stderr') {

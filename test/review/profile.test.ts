@@ -107,6 +107,23 @@ describe('parseProfile', () => {
         Object.assign(profile['launch'] as object, { attributes: { limits: { nofile: 64 } } }),
       'launch.attributes.limits.nofile',
     ],
+    [
+      'an object of a channel that has none',
+      (profile) =>
+        Object.assign((profile['channels'] as { stdout: object }).stdout, {
+          object: { kind: 'file', access: 'write' },
+        }),
+      "channels.stdout: 'pipe' has no object",
+    ],
+    [
+      'a fixed variable that no object can hold',
+      (profile) =>
+        Object.defineProperty((profile['environment'] as { fixed: object }).fixed, '__proto__', {
+          value: 'x',
+          enumerable: true,
+        }),
+      'environment.fixed.__proto__: cannot be fixed',
+    ],
     ['another format', (profile) => Object.assign(profile, { profile: 2 }), 'profile'],
   ])('%s', (_what, change, message) => {
     const error = refusalOf(change);
@@ -138,6 +155,15 @@ describe('profileFrom', () => {
     const drafted = parseProfile(JSON.parse(JSON.stringify(profileFrom(plan))));
     expect(review(plan, { approved: drafted, evidence: gatherEvidence(plan) })).toMatchObject({
       decision: 'accept',
+    });
+  });
+
+  it('keeps a variable whose name no fixed one can have', () => {
+    const env = JSON.parse('{"__proto__":"x","CI":"1"}') as Record<string, string>;
+    const plan = planLaunch('/usr/bin/sort', [], { env, cwd: '/' });
+    expect(parseProfile(profileFrom(plan)).environment).toMatchObject({
+      fixed: { CI: '1' },
+      passed: [{ name: '__proto__' }],
     });
   });
 
