@@ -1,9 +1,16 @@
 // `sallyport review` and `sallyport profile`: compares a launch with what was approved; starts nothing.
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isatty } from 'node:tty';
 
 import { pinExecutable, planLaunch, type LaunchPlan } from '../index.js';
-import { formatReview, gatherEvidence, readProfile, review } from '../review.js';
+import {
+  formatReview,
+  gatherEvidence,
+  readProfile,
+  review,
+  type ReviewEvidence,
+} from '../review.js';
 import { playEach } from '../review/cards.js';
 import { parseProfile } from '../review/parse.js';
 import { formatCards, formatGates } from '../review/print.js';
@@ -13,6 +20,7 @@ import { UsageError } from './failure.js';
 import { complain, print } from './output.js';
 import { askByProfile, draftProfile, optionsOfDraft } from './profile-options.js';
 import type { RunFlags } from './run-options.js';
+import { containmentFor } from './supervision.js';
 
 export interface ReviewFlags extends RunFlags {
   cards?: boolean;
@@ -51,14 +59,20 @@ async function judge(
   return flags.cards === true ? play(plan, approved, flags) : decide(plan, approved, flags);
 }
 
+/** Of the plan, as `sallyport run` would launch it. */
+function evidenceOf(plan: LaunchPlan): ReviewEvidence {
+  const containment = containmentFor(plan.session, isatty(0));
+  return { ...gatherEvidence(plan), containment };
+}
+
 function decide(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
-  const reviewed = review(plan, { approved, evidence: gatherEvidence(plan) });
+  const reviewed = review(plan, { approved, evidence: evidenceOf(plan) });
   print(flags.json === true ? `${JSON.stringify(reviewed, null, 2)}\n` : formatReview(reviewed));
   return CODES[reviewed.decision];
 }
 
 function play(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
-  const played = playEach({ plan, approved, evidence: gatherEvidence(plan) });
+  const played = playEach({ plan, approved, evidence: evidenceOf(plan) });
   if (flags.json === true) {
     const cards = played.map(({ card, review: { decision, gates }, asExpected }) => ({
       id: card.id,

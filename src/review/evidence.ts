@@ -49,7 +49,7 @@ export interface ReviewEvidence {
   readonly launcher?: LauncherEvidence;
   /** The report of the run, afterwards. */
   readonly report?: CompletionEvidence;
-  /** The way in which a run is held together. */
+  /** The way in which a run is held together. A profile that asks for one holds without it. */
   readonly containment?: string;
   /** Of a run: as it was asked for. Milliseconds and bytes. */
   readonly limits?: {

@@ -135,7 +135,10 @@ function define(z: Z): Zod.ZodType<Profile> {
       noNewPrivileges: z.boolean(),
       verify: z.enum(['at-exec', 'not-required']),
       attributes: attributes.optional(),
-      containment: z.array(z.string()).min(1).optional(),
+      containment: z
+        .array(z.enum(['init', 'group', 'cgroup']))
+        .min(1)
+        .optional(),
     }),
     credentials: z.array(z.strictObject({ name: z.string().min(1), reason })),
     limits: z

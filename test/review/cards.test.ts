@@ -19,7 +19,7 @@ function approveExample(): CardCase {
     cwd: '/',
     verify: 'at-exec',
   });
-  return { plan, approved, evidence: gatherEvidence(plan) };
+  return { plan, approved, evidence: { ...gatherEvidence(plan), containment: 'init' } };
 }
 
 const cases: Record<string, CardCase> = {

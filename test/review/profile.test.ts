@@ -124,6 +124,11 @@ describe('parseProfile', () => {
         }),
       'environment.fixed.__proto__: cannot be fixed',
     ],
+    [
+      'a containment that there is not',
+      (profile) => Object.assign(profile['launch'] as object, { containment: ['cgruop'] }),
+      'launch.containment.0',
+    ],
     ['another format', (profile) => Object.assign(profile, { profile: 2 }), 'profile'],
   ])('%s', (_what, change, message) => {
     const error = refusalOf(change);
@@ -227,6 +232,17 @@ describe('strictProfile', () => {
     };
     expect(decideBy(false)).toBe('reject');
     expect(decideBy(true)).toBe('accept');
+  });
+
+  it('holds where a containment was approved and none is known', () => {
+    const plan = planLaunch('/usr/bin/sort', [], { env: {}, cwd: '/', verify: 'at-exec' });
+    const approved = strictProfile({ executable: '/usr/bin/sort', environment: {}, cwd: '/' });
+    approved.launch.containment = ['init', 'cgroup'];
+    const decideWith = (containment: object): string =>
+      review(plan, { approved, evidence: { ...gatherEvidence(plan), ...containment } }).decision;
+    expect(decideWith({})).toBe('hold');
+    expect(decideWith({ containment: 'init' })).toBe('accept');
+    expect(decideWith({ containment: 'group' })).toBe('reject');
   });
 
   it('refuses shells and scripts', () => {

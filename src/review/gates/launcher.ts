@@ -42,8 +42,13 @@ export function reviewLauncher({ plan, approved, evidence }: Case): Gate {
   }
   compareAttributes(launch.attributes ?? {}, plan.attributes, comparison);
   const { containment } = evidence;
-  if (containment !== undefined && launch.containment?.includes(containment) === false) {
-    comparison.wider('launch.containment', launch.containment.join(' or '), containment);
+  if (launch.containment !== undefined) {
+    const wanted = launch.containment.join(' or ');
+    if (containment === undefined) {
+      comparison.unknown('launch.containment', wanted, 'not known');
+    } else if (!launch.containment.includes(containment)) {
+      comparison.wider('launch.containment', wanted, containment);
+    }
   }
   return comparison.gate(
     'launcher',
