@@ -1,5 +1,5 @@
 // What a review rests on beside the plan: what the program is, how the descriptors are known, where.
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { arch, platform } from 'node:process';
 
 import { planDigest } from '../plan/describe.js';
@@ -24,6 +24,8 @@ export interface ExecutableEvidence {
   readonly kind: 'native' | 'script' | 'unknown';
   /** Of a script. */
   readonly interpreter: string | null;
+  /** Where the path leads, by its symlinks; left out: not known. */
+  readonly leadsTo?: string;
   readonly dev: number;
   /** In decimal. */
   readonly inode: string;
@@ -88,6 +90,7 @@ function lookAt(path: string): ExecutableEvidence {
   return {
     kind,
     interpreter: interpreter?.kind === 'script' ? interpreter.path : null,
+    ...(stats === undefined ? {} : { leadsTo: realpathSync.native(path) }),
     dev: Number(stats?.dev ?? 0),
     inode: String(stats?.ino ?? 0),
   };

@@ -1,5 +1,5 @@
 // Profiles: what is refused and how it is said, drafts that hold no secret, the published schema.
-import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -256,6 +256,16 @@ describe('strictProfile', () => {
     const { gates } = review(plan, { approved, evidence: gatherEvidence(plan) });
     expect(gates[0]).toMatchObject({ name: 'executable', decision: 'reject' });
     expect(gates[0]?.differences[0]?.asked).toContain('/bin/sh');
+  });
+
+  it('refuses a shell by another name, by where its path leads', () => {
+    const tool = path.join(makeScratch(), 'tool');
+    symlinkSync('/bin/sh', tool);
+    const approved = strictProfile({ executable: tool, environment: {}, cwd: '/' });
+    const plan = planLaunch(tool, [], { env: {}, cwd: '/', verify: 'at-exec' });
+    const { gates } = review(plan, { approved, evidence: gatherEvidence(plan) });
+    expect(gates[0]).toMatchObject({ name: 'executable', decision: 'reject' });
+    expect(gates[0]?.differences).toMatchObject([{ path: 'executable.kind', asked: 'a shell' }]);
   });
 
   it('holds where a hash was approved and nothing is pinned, rejects another hash', async () => {

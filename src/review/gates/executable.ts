@@ -33,7 +33,9 @@ function compareFile(
   const file = evidence.executable;
   const program = plan.executable.split('/').pop() ?? '';
   if (executable.kind === 'native') {
-    if (SHELLS.has(program)) comparison.wider('executable.kind', 'native', 'a shell');
+    if (SHELLS.has(program) || leadsToShell(file?.leadsTo)) {
+      comparison.wider('executable.kind', 'native', 'a shell');
+    }
     if (file === undefined || file.kind === 'unknown') {
       comparison.unknown('executable.kind', 'native', 'not known');
     } else if (file.kind === 'script') {
@@ -57,6 +59,12 @@ function compareFile(
       comparison.wider(`executable.${field}`, String(wanted), String(file[field]));
     }
   }
+}
+
+/** BusyBox is what its name says: as `sort` it is no shell. */
+function leadsToShell(path: string | undefined): boolean {
+  const program = path?.split('/').pop() ?? '';
+  return program !== 'busybox' && SHELLS.has(program);
 }
 
 /** Whether another program is asked for that is given the approved one to start: env, nice, strace … */
