@@ -39,13 +39,19 @@ export class Admission {
     this.#limits = limits;
   }
 
+  /** Whether `pin` must have been awaited before `prepare`. */
+  pins(raw: RawOptions): boolean {
+    return this.#profile.executable.sha256 !== undefined && raw.pinned === undefined;
+  }
+
+  /** Whatever it hashes to: the gate of the program compares. */
+  async pin(): Promise<void> {
+    this.#pinned = await pinExecutable(this.#profile.executable.path);
+  }
+
   /** @returns the same options, held to what the profile asks of a launch */
-  async prepare(raw: RawOptions): Promise<RawOptions & { [ADMIT]: Admit }> {
-    const { executable, launch } = this.#profile;
-    if (executable.sha256 !== undefined && raw.pinned === undefined) {
-      // Whatever it hashes to: the gate of the program compares.
-      this.#pinned = await pinExecutable(executable.path);
-    }
+  prepare(raw: RawOptions): RawOptions & { [ADMIT]: Admit } {
+    const { launch } = this.#profile;
     return {
       ...(launch.verify === 'at-exec' ? { verify: 'at-exec' } : {}),
       ...(this.#pinned === null ? {} : { pinned: new PinnedIfNamed(this.#pinned) }),

@@ -122,7 +122,10 @@ async function start(
   { wish, ending }: Beginning,
 ): Promise<Contained | null> {
   if (ending.kind !== undefined) return null;
-  const plan = wish.admission === null ? options : await wish.admission.prepare(options);
+  const { admission } = wish;
+  // Without a need nothing is awaited: what the caller names is taken before `run` returns.
+  if (admission?.pins(options) === true) await admission.pin();
+  const plan = admission?.prepare(options) ?? options;
   const takeover = { openOutput: openPoured, cancellation: ending.launch };
   try {
     return await wish.containment.contain(file, args, plan, takeover);

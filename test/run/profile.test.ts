@@ -1,6 +1,7 @@
 // A run by a profile: reviewed by the plan that is launched, held at its exec, reported.
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   existsSync,
   openSync,
@@ -43,6 +44,29 @@ const asked = (options: RunOptions = {}): RunOptions => ({
 });
 
 describe('run({ profile })', () => {
+  it('takes what is named at the call: a number that is closed and used again is not handed over', async () => {
+    const other = path.join(scratch, 'other');
+    writeFileSync(other, 'one\ntwo\nthree\n');
+    const object = { kind: 'file', access: 'read' } as const; // whichever
+    const approved = profile();
+    approved.channels!.stdin = { channel: 'descriptor', object };
+    const fd = openSync(input, 'r');
+    const args = ['-l'];
+    const running = run(
+      '/usr/bin/wc',
+      args,
+      asked({ stdio: [fd, 'pipe', 'pipe'], profile: approved }),
+    );
+    closeSync(fd);
+    const again = openSync(other, 'r');
+    expect(again).toBe(fd);
+    args[0] = '-c';
+    const report = await running;
+    closeSync(again);
+    expect(report.admission.decision).toBe('accept');
+    expect(report.output.stdout.text).toBe('2\n');
+  });
+
   it('runs what was approved, and the report carries the evidence', async () => {
     const report = await run('/usr/bin/wc', ['-l'], asked());
     expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
