@@ -1,5 +1,5 @@
 // What a review rests on beside the plan: what the program is, how the descriptors are known, where.
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync, type BigIntStats } from 'node:fs';
 import { arch, platform } from 'node:process';
 
 import { planDigest } from '../plan/describe.js';
@@ -78,8 +78,17 @@ export function gatherEvidence(plan: LaunchPlan): ReviewEvidence {
   };
 }
 
+/** @returns undefined where there is nothing to be looked at, or it may not be looked at */
+function statIfPossible(path: string): (BigIntStats & { leadsTo: string }) | undefined {
+  try {
+    return Object.assign(statSync(path, { bigint: true }), { leadsTo: realpathSync.native(path) });
+  } catch {
+    return undefined;
+  }
+}
+
 function lookAt(path: string): ExecutableEvidence {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const stats = statIfPossible(path);
   const interpreter = readInterpreter(path);
   const kind =
     interpreter?.kind === 'script'
@@ -90,7 +99,7 @@ function lookAt(path: string): ExecutableEvidence {
   return {
     kind,
     interpreter: interpreter?.kind === 'script' ? interpreter.path : null,
-    ...(stats === undefined ? {} : { leadsTo: realpathSync.native(path) }),
+    ...(stats === undefined ? {} : { leadsTo: stats.leadsTo }),
     dev: Number(stats?.dev ?? 0),
     inode: String(stats?.ino ?? 0),
   };

@@ -341,6 +341,15 @@ describe('changes of an approved launch', () => {
     );
   });
 
+  it.each(['/usr/bin/true/x', '/no/such', '/' + 'x'.repeat(300), '/proc/1/root/x'])(
+    'a program that cannot be looked at is another one: %s',
+    (path) => {
+      const { kind, inode } =
+        gatherEvidence({ ...approvedPlan, executable: path }).executable ?? {};
+      expect({ kind, inode }).toEqual({ kind: 'unknown', inode: '0' });
+    },
+  );
+
   it('10 000 that widen it: none is accepted, each is named by its path at its gate', () => {
     const kinds = new Map<string, number>();
     fc.assert(
