@@ -14,7 +14,7 @@ export interface StdioEntry {
   /** Of spawnSync: whether the child reads it, whether it writes it, what it is given to read. */
   readonly readable?: boolean;
   readonly writable?: boolean;
-  readonly input?: Uint8Array | null;
+  readonly input?: ArrayBufferView | null;
 }
 
 /** What both kinds of call say. */

@@ -42,16 +42,17 @@ abstract class Pipe {
 export class InputPipe extends Pipe {
   #rest: Uint8Array;
 
-  constructor(fd: number, input: Uint8Array = new Uint8Array(0)) {
+  constructor(fd: number, input: ArrayBufferView = new Uint8Array(0)) {
     super(fd);
-    this.#rest = input;
-    if (input.length === 0) {
+    // Node takes every view: its bytes, since others count in elements, and a DataView cannot be cut.
+    this.#rest = new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+    if (input.byteLength === 0) {
       this.close();
       return;
     }
     native().setBlocking(fd, false);
     // Node's sockets take about 200 KB before the child has read any.
-    if (input.length > PIPE_CAPACITY) native().enlargePipe(fd);
+    if (input.byteLength > PIPE_CAPACITY) native().enlargePipe(fd);
   }
 
   /** What fits now. @returns 0 or a positive errno, and the pipe is closed then */
