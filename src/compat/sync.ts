@@ -141,6 +141,8 @@ class SyncRun {
     for (const [index, pipe] of outputs.entries()) {
       if (found[1 + inputs.length + index] !== 0) this.#read(pipe);
     }
+    // Only now: what came together is read together, whichever of them was too much.
+    if (this.#error === ENOBUFS) this.#kill();
     if (!this.#killed && performance.now() >= this.#deadline) {
       this.#error ||= ETIMEDOUT;
       this.#kill();
@@ -160,15 +162,11 @@ class SyncRun {
   }
 
   #read(pipe: OutputPipe): void {
-    if (!pipe.isOpen) return; // closed by the kill for another's excess
     const { count, errno } = pipe.read();
     this.#pipeError ||= errno;
     this.#received += count;
     const most = this.#call.maxBuffer ?? 0;
-    if (most > 0 && this.#received > most) {
-      this.#error ||= ENOBUFS;
-      this.#kill();
-    }
+    if (most > 0 && this.#received > most) this.#error ||= ENOBUFS;
   }
 
   /** Once. What still holds the pipes is not waited for after that. */
