@@ -120,7 +120,6 @@ describe('the channels', () => {
     expect(seen.descriptors.map(({ fd, type }) => [fd, type])).toEqual(
       plain.descriptors.map(({ fd, type }) => [fd, type]),
     );
-    expect(seen.descriptors[1]!.type).toBe('socket');
     expect(stderr).toBe('');
   });
 
@@ -129,7 +128,8 @@ describe('the channels', () => {
     async (option) => {
       const { stdout, stderr } = await runCli(['run', option, witness]);
       const { descriptors } = JSON.parse(stdout) as Witness;
-      expect(descriptors.map(({ type }) => type)).toEqual(['socket', 'pipe', 'pipe']);
+      // 0 is what this process gave: a socket, or a pipe where its child_process is ours.
+      expect(descriptors.map(({ type }) => type).slice(1)).toEqual(['pipe', 'pipe']);
       const [name] = option.split('=');
       expect(stderr).toMatch(
         new RegExp(`^sallyport: run: stdout and stderr of \\S+ are pipes, for ${name}: .*\n$`),

@@ -58,11 +58,10 @@ describe.each(profiles)('%s', (name, wrap) => {
         const usage = (await late.exited).resourceUsage;
         // Threads that waited for one child each end with it.
         await processes.waitFor('the threads', () => processes.countThreads() <= before.length);
-        // And what they had open, a moment later.
-        const open = (counts: number[]): string => [...new Set(counts)].join();
+        // And what they had open, a moment later: that of the first child may be counted before.
         await processes.waitFor(
           'the descriptors',
-          () => open(processes.countDescriptors()) === open(before),
+          () => Math.max(...processes.countDescriptors()) <= Math.max(...before),
         );
         return {
           refused,
