@@ -89,6 +89,9 @@ class Draft {
       : native().openSocketPair();
     if (isFailure(ends)) return ends.errno;
     const [readEnd, writeEnd] = ends;
+    // As much as Node's socket pairs hold: a Node program that calls process.exit() loses what does not
+    // fit.
+    if (isPipe) native().enlargePipe(readEnd);
     const [ours, theirs] = target === 0 ? [writeEnd, readEnd] : [readEnd, writeEnd];
     this.ours.set(target, ours);
     this.#place(target, theirs);
