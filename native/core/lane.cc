@@ -92,7 +92,7 @@ bool ReceiveCall(int control, LaneCall** call, std::vector<int>* received) {
 Result<pid_t> SpawnWith(LaneCall& call, const std::vector<int>& received, LaneTable table) {
   const LaunchRequest& request = *call.request;
   // The child may run wherever the lane may.
-  const int refused = call.moved ? AllowProcessors(call.allowed) : 0;
+  const int refused = call.moved ? AllowProcessors(0, call.allowed) : 0;
   if (refused != 0) return SysError{"process", refused, ""};
   if (received.size() < request.descriptors.size()) return SysError{"descriptor", EMFILE, ""};
   std::vector<DescriptorMove> moves(request.descriptors);
@@ -227,6 +227,8 @@ Result<bool> Lane::Send(LaneCall& call) {
     const int refused = SendMessage(control_.get(), message);
     if (refused != 0) {
       if (sent > 0) DropUnfinished();
+      // It never hears of the call, and would keep its next child from a processor.
+      if (call.moved) static_cast<void>(AllowProcessors(thread_id_, call.allowed));
       return SysError{"descriptor", refused, ""};
     }
     sent += count;

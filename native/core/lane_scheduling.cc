@@ -51,8 +51,8 @@ bool WakeElsewhere(pid_t thread, cpu_set_t* allowed) {
   return CPU_COUNT(&others) > 0 && sched_setaffinity(thread, sizeof others, &others) == 0;
 }
 
-int AllowProcessors(const cpu_set_t& allowed) {
-  return sched_setaffinity(0, sizeof allowed, &allowed) == 0 ? 0 : errno;
+int AllowProcessors(pid_t thread, const cpu_set_t& allowed) {
+  return sched_setaffinity(thread, sizeof allowed, &allowed) == 0 ? 0 : errno;
 }
 
 }  // namespace sallyport

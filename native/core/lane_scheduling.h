@@ -15,7 +15,7 @@ void AskForShortSlice();
 // it may run on; false where nothing was changed, as there is no other.
 bool WakeElsewhere(pid_t thread, cpu_set_t* allowed);
 
-// The calling thread may run on `allowed` again. 0 or an errno value.
-int AllowProcessors(const cpu_set_t& allowed);
+// A thread, 0 for the calling one, may run on `allowed` again. 0 or an errno value.
+int AllowProcessors(pid_t thread, const cpu_set_t& allowed);
 
 }  // namespace sallyport

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -34,9 +35,10 @@ std::unique_ptr<Lane> StartLane(bool no_new_privileges = true) {
   return std::move(lane.value());
 }
 
-Result<pid_t> Call(Lane& lane, const LaunchRequest& request) {
+Result<pid_t> Call(Lane& lane, const LaunchRequest& request, bool elsewhere = false) {
   LaneCall call;
   call.request = &request;
+  call.elsewhere = elsewhere;
   const Result<bool> sent = lane.Send(call);
   if (!sent.ok()) return sent.error();
   call.Wait();
@@ -229,6 +231,28 @@ TEST_CASE("a call that cannot be sent whole is forgotten") {
     EndAndReap(pid.value());
   }
   CHECK(before.Difference() == "");
+}
+
+TEST_CASE("wherever a lane was woken, it and its children may run where they might before") {
+  const auto processors = [](pid_t thread) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    REQUIRE(sched_getaffinity(thread, sizeof set, &set) == 0);
+    return set;
+  };
+  const std::unique_ptr<Lane> lane = StartLane();
+  const cpu_set_t wanted = processors(0);
+
+  const Result<pid_t> pid = Call(*lane, Request({"/bin/sleep", "60"}, {}), true);
+  REQUIRE(pid.ok());
+  const cpu_set_t child = processors(pid.value());
+  CHECK(CPU_EQUAL(&child, &wanted));
+  EndAndReap(pid.value());
+
+  // It hears nothing of a call that could not be sent.
+  CHECK_FALSE(Call(*lane, Request({"/bin/true"}, {{10'000, 5}}), true).ok());
+  const cpu_set_t after = processors(lane->thread_id());
+  CHECK(CPU_EQUAL(&after, &wanted));
 }
 
 TEST_CASE("more descriptors than the limit allows a lane: EMFILE, and nothing of it is left") {
