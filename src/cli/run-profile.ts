@@ -6,6 +6,7 @@ import { formatLedger, ledger, readProfile } from '../review.js';
 import { formatGates } from '../review/print.js';
 import { EXIT, UsageError } from './failure.js';
 import { complain, print } from './output.js';
+import { tellWarnings } from './plan-warnings.js';
 import { askByProfile } from './profile-options.js';
 import type { RunFlags } from './run-options.js';
 
@@ -72,7 +73,8 @@ export async function runByProfile(
   return conclude(report);
 }
 
-function conclude({ outcome, admission }: RunReport): number {
+function conclude({ plan, outcome, admission }: RunReport): number {
+  if (plan !== null) tellWarnings(plan);
   const { error, kind, code, signal } = outcome;
   if (error !== undefined) {
     complain(error.message);

@@ -17,6 +17,7 @@ import { EXIT, UsageError } from './failure.js';
 import { formatLedger, ledger } from '../review.js';
 import type { Job } from './job.js';
 import { complain, print } from './output.js';
+import { tellWarnings } from './plan-warnings.js';
 import { prepareJob } from './prepare-job.js';
 import { parseLimits, parseUser } from './quantities.js';
 import { parsePass, parseSession, type RunFlags } from './run-options.js';
@@ -101,7 +102,7 @@ async function start(
     await leave();
     throw error;
   }
-  for (const warning of child.plan.warnings) complain(`run: ${warning}`);
+  tellWarnings(child.plan);
   job.watch(child);
   const status = await child.exited;
   await leave();

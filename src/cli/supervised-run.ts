@@ -9,6 +9,7 @@ import { EXIT } from './failure.js';
 import type { Job } from './job.js';
 import { complain } from './output.js';
 import { PassOn } from './pass-on.js';
+import { tellWarnings } from './plan-warnings.js';
 import { StatusLine } from './status-line.js';
 import { summarize } from './summary.js';
 import { supervisedOptions, type Supervision } from './supervision.js';
@@ -99,6 +100,7 @@ async function watchOver({
   try {
     return await startRun(file, args, whole, (begun) => {
       running = begun;
+      tellWarnings(begun.child.plan);
       job.watch(begun.child);
       if (supervision.status) status = StatusLine.open(begun, terminal);
       job.beforeStop = () => status?.hide();

@@ -216,8 +216,9 @@ wait`;
     expect(readdirSync(workspace)).toEqual([]);
   });
 
-  it('a warning of the plan is told when the program starts', async () => {
-    const { stderr, code } = await runCli(['run', '--set', 'NODE_CHANNEL_FD=9', 'true']);
+  it.each([[], ['--deadline', '1m']])('a warning of the plan is told, with %j', async (...more) => {
+    const args = ['run', ...more, '--set', 'NODE_CHANNEL_FD=9', 'true'];
+    const { stderr, code } = await runCli(args);
     expect(code).toBe(0);
     expect(stderr).toMatch(/^sallyport: run: env\.NODE_CHANNEL_FD names descriptor 9 /);
   });
