@@ -97,10 +97,13 @@ async function flushSink(
   time: number,
 ): Promise<void> {
   if (sink === null) return;
-  let patience: Patience | undefined;
-  const tooLate = begun.then(() => (patience = new Patience(time)).over);
-  const delivered = await Promise.race([sink.end().then(() => true), tooLate]);
-  patience?.cancel();
-  if (delivered !== true) sink.abandon();
+  const delivered = sink.end().then(() => true);
+  let isDelivered = await Promise.race([delivered, begun]);
+  if (isDelivered !== true) {
+    const patience = new Patience(time);
+    isDelivered = await Promise.race([delivered, patience.over]);
+    patience.cancel();
+  }
+  if (isDelivered !== true) sink.abandon();
   channel.checkSink();
 }

@@ -56,6 +56,21 @@ describe('runLines', () => {
     expect(stdout).toBe('deadline\n');
   });
 
+  it('leaves no timer behind that keeps the process running', () => {
+    const script = `
+      const { runLines } = require(${JSON.stringify(root)});
+      const list = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout');
+      (async () => {
+        const timer = setTimeout(() => {}, 60_000);
+        console.log(list().length);
+        clearTimeout(timer);
+        for await (const line of runLines('echo', ['hi'])) console.log(line);
+        setImmediate(() => console.log(list().length));
+      })();`;
+    const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+    expect(stdout).toBe('1\nhi\n0\n');
+  });
+
   it('with merge has those of stderr as well', async () => {
     const lines = [];
     const script = 'echo a; echo b >&2; echo c';
