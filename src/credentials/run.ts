@@ -96,8 +96,8 @@ async function supervise(
   handle: Handle,
 ): Promise<CredentialedReport> {
   // Before anything is minted: a mistake costs nothing.
-  takeRunOptions(options);
-  const { record, ...rest } = options;
+  const { record } = takeRunOptions(options);
+  const { record: _taken, ...rest } = options;
   // By us, since the record of the run has to have what we add to it.
   let fd = record === undefined ? undefined : openRecord(record, file);
   try {

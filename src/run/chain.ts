@@ -37,7 +37,7 @@ export function digestLine(line: string | Buffer): string {
  *
  * @param path what /proc or the caller calls the file, which need not be readable by the descriptor
  */
-export function nextLink(path: string | URL, size: number): Link {
+export function nextLink(path: string, size: number): Link {
   if (size === 0) return { previous: null, index: 0 };
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

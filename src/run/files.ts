@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 
 import type { OutputChannel } from './channel.js';
 import { Feeder, type InputSource } from './input.js';
-import type { RunInput, RunWish } from './options.js';
+import type { InputWish, RunWish } from './options.js';
 import { OutputFiles } from './output-files.js';
 import type { ChannelWish } from './output-options.js';
 import { Patience } from './patience.js';
@@ -30,9 +30,9 @@ export class OpenFiles {
   input = new Feeder(undefined);
   readonly outputs = new OutputFiles();
   #recordFd: number | null = null;
-  readonly #record: string | URL | undefined;
+  readonly #record: string | undefined;
 
-  constructor(record: string | URL | undefined) {
+  constructor(record: string | undefined) {
     this.#record = record;
   }
 
@@ -76,7 +76,7 @@ export class OpenFiles {
   }
 }
 
-function openSource(input: RunInput | undefined, program: string): InputSource | undefined {
+function openSource(input: InputWish | undefined, program: string): InputSource | undefined {
   if (typeof input !== 'object' || input instanceof Uint8Array || input instanceof Readable) {
     return input;
   }
@@ -86,7 +86,7 @@ function openSource(input: RunInput | undefined, program: string): InputSource |
 function openSink({ to }: ChannelWish, program: string): Sink | null {
   if (to === undefined) return null;
   if (typeof to === 'function') return sinkToLines(to);
-  if (typeof to === 'string' || to instanceof URL) return sinkToFile(openOutputFile(to, program));
+  if (typeof to === 'string') return sinkToFile(openOutputFile(to, program));
   return sinkToStream(to);
 }
 

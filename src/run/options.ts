@@ -13,9 +13,13 @@ import {
   type Method,
 } from './containment.js';
 import { takeOutput, type OutputOptions, type OutputWish } from './output-options.js';
+import { toPath } from './path-option.js';
 
 /** What the target reads from its stdin: these bytes, this stream, or a file. */
 export type RunInput = string | Uint8Array | Readable | { readonly file: string | URL };
+
+/** Without a URL. */
+export type InputWish = Exclude<RunInput, { file: unknown }> | { readonly file: string };
 
 export interface RunOptions extends PlanOptions {
   /** Milliseconds from the call, by the monotonic clock, after which the run is ended. */
@@ -75,9 +79,9 @@ export interface RunWish {
   readonly grace: number;
   readonly drain: number;
   readonly output: OutputWish;
-  readonly input: RunInput | undefined;
+  readonly input: InputWish | undefined;
   readonly containment: Method;
-  readonly record: string | URL | undefined;
+  readonly record: string | undefined;
   readonly admission: Admission | null;
 }
 
@@ -139,13 +143,13 @@ function takeTime(value: unknown, option: string, lowest: number): number {
   throw wrong(option, `milliseconds from ${lowest} to ${LONGEST}`);
 }
 
-function takePath(value: unknown, option: string): string | URL {
-  if (value instanceof URL) return value;
-  if (typeof value === 'string' && value !== '' && !value.includes('\0')) return value;
+function takePath(value: unknown, option: string): string {
+  const path = toPath(value);
+  if (path !== undefined) return path;
   throw wrong(option, 'a path or a file: URL');
 }
 
-function takeInput(value: unknown): RunInput | undefined {
+function takeInput(value: unknown): InputWish | undefined {
   if (value === undefined || typeof value === 'string') return value;
   if (value instanceof Uint8Array || value instanceof Readable) return value;
   if (typeof value === 'object') {

@@ -7,7 +7,7 @@ import type { Timers } from '../launch/timers.js';
 import { adviseLimit } from '../limits.js';
 import { isFailure, native } from '../native.js';
 import { findHoldersOf, type PipeHolder } from './holders.js';
-import type { ChannelWish, OutputVia } from './output-options.js';
+import type { ChannelWish } from './output-options.js';
 import { openRegularFile, refusal } from './record.js';
 
 const { O_APPEND, O_RDWR, O_WRONLY } = constants;
@@ -46,7 +46,7 @@ export class OutputFile {
   #isClosed = false;
 
   /** @param fd owned by this from now on, unless it throws */
-  constructor(fd: number, via: OutputVia, program: string) {
+  constructor(fd: number, via: ChannelWish['via'], program: string) {
     this.#fd = fd;
     // Another open file: its own access, and an offset that we do not move.
     try {

@@ -4,6 +4,7 @@ import { Writable } from 'node:stream';
 import { invalid } from '../errors.js';
 import { takeOwn, typeName } from '../own-properties.js';
 import type { Keep } from './keeper.js';
+import { toPath } from './path-option.js';
 import type { LineListener } from './sink.js';
 
 /** What is kept of one channel. */
@@ -57,9 +58,9 @@ export interface ChannelWish {
   readonly maxBytes: number;
   readonly onExceed: 'end' | 'truncate-and-continue';
   readonly keep: Keep;
-  readonly to: string | URL | Writable | LineListener | undefined;
+  readonly to: string | Writable | LineListener | undefined;
   readonly mask: (() => OutputMask) | undefined;
-  readonly via: OutputVia;
+  readonly via: 'pipe' | 'memfd' | { readonly file: string };
 }
 
 export interface OutputWish {
@@ -119,16 +120,7 @@ export function takeOutput(value: unknown, most = DEFAULTS.maxBytes): OutputWish
 
 function takeChannel(value: unknown, option: string, defaults: ChannelWish): ChannelWish {
   const own = takeOwn(value, option, CHANNEL_NAMES);
-  const { to } = own;
-  const isTarget =
-    to === undefined ||
-    (typeof to === 'string' && to !== '' && !to.includes('\0')) ||
-    to instanceof URL ||
-    to instanceof Writable ||
-    typeof to === 'function';
-  if (!isTarget) {
-    throw wrong(`${option}.to`, `a path, a writable stream or a function, not ${typeName(to)}`);
-  }
+  const to = takeTarget(own.to, `${option}.to`);
   const kept = takeKept(own, option, defaults);
   const via = takeVia(own.via, `${option}.via`);
   if (via !== 'pipe' && to !== undefined) {
@@ -140,17 +132,24 @@ function takeChannel(value: unknown, option: string, defaults: ChannelWish): Cha
   if (via === 'memfd' && kept.onExceed !== 'end') {
     throw wrong(`${option}.onExceed`, "'end' with a memfd, which holds all that is written");
   }
-  return { ...kept, to: to as ChannelWish['to'], via };
+  return { ...kept, to, via };
 }
 
-function takeVia(value: unknown, option: string): OutputVia {
+function takeTarget(value: unknown, option: string): ChannelWish['to'] {
+  if (value === undefined || value instanceof Writable) return value;
+  if (typeof value === 'function') return value as LineListener;
+  const path = toPath(value);
+  if (path !== undefined) return path;
+  const instead = 'a path, a file: URL, a writable stream or a function';
+  throw wrong(option, `${instead}, not ${typeName(value)}`);
+}
+
+function takeVia(value: unknown, option: string): ChannelWish['via'] {
   if (value === undefined) return 'pipe';
   if (value === 'pipe' || value === 'memfd') return value;
   if (typeof value === 'object') {
-    const { file } = takeOwn(value, option, ['file']);
-    if (file instanceof URL || (typeof file === 'string' && file !== '' && !file.includes('\0'))) {
-      return { file };
-    }
+    const file = toPath(takeOwn(value, option, ['file']).file);
+    if (file !== undefined) return { file };
   }
   throw wrong(option, "'pipe', 'memfd' or { file }");
 }

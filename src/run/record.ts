@@ -14,11 +14,11 @@ const { EINVAL } = osConstants.errno;
 const OWNER_ONLY = 0o600;
 
 /** Before the start: a run whose record cannot be kept is not begun. */
-export function openRecord(path: string | URL, program: unknown): number {
+export function openRecord(path: string, program: unknown): number {
   return open(path, O_WRONLY | O_APPEND | O_CREAT, OWNER_ONLY, program);
 }
 
-export function openOutputFile(path: string | URL, program: unknown): number {
+export function openOutputFile(path: string, program: unknown): number {
   return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o666, program);
 }
 
@@ -27,14 +27,14 @@ export function openOutputFile(path: string | URL, program: unknown): number {
  *
  * @throws {SallyportError} also EINVAL for what is no regular file: it has no size, and is read once
  */
-export function openRegularFile(path: string | URL, program: unknown): number {
+export function openRegularFile(path: string, program: unknown): number {
   const fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o666, program);
   if (fstatSync(fd).isFile()) return fd;
   closeSync(fd);
   throw refusal({ errno: -EINVAL }, 'open', path, program, 'it is no regular file: give it as to');
 }
 
-export function openInputFile(path: string | URL, program: unknown): number {
+export function openInputFile(path: string, program: unknown): number {
   return open(path, O_RDONLY, 0, program);
 }
 
@@ -44,7 +44,7 @@ export function openInputFile(path: string | URL, program: unknown): number {
  *
  * @throws {SallyportError} where the line was not written whole
  */
-export function appendRecord(fd: number, report: RunReport, path: string | URL): void {
+export function appendRecord(fd: number, report: RunReport, path: string): void {
   try {
     const line = Buffer.from(`${JSON.stringify({ ...report, chain: linkTo(fd) })}\n`);
     const written = writeSync(fd, line);
@@ -76,7 +76,7 @@ function linkTo(fd: number): Link {
   return nextLink(`/proc/self/fd/${fd}`, fstatSync(fd).size);
 }
 
-function open(path: string | URL, flags: number, mode: number, program: unknown): number {
+function open(path: string, flags: number, mode: number, program: unknown): number {
   try {
     // Without waiting: a FIFO that nobody reads is a refusal.
     return openSync(path, flags | O_NONBLOCK, mode);
@@ -88,7 +88,7 @@ function open(path: string | URL, flags: number, mode: number, program: unknown)
 export function refusal(
   error: unknown,
   step: string,
-  path: string | URL,
+  path: string,
   program: unknown,
   advice = '',
 ): SallyportError | Error {
@@ -98,7 +98,7 @@ export function refusal(
     syscall: `spawn ${String(program)}`,
     path: String(program),
     stage: 'descriptor',
-    stagePath: String(path),
+    stagePath: path,
     stageSource: 'reported',
   });
 }

@@ -4,7 +4,7 @@ import { Readable, Writable } from 'node:stream';
 
 import { invalid } from '../errors.js';
 import type { SyncWait } from '../launch/sync-wait.js';
-import type { RunInput, RunWish } from './options.js';
+import type { InputWish, RunWish } from './options.js';
 import { OutputFiles } from './output-files.js';
 import type { ChannelWish } from './output-options.js';
 import { appendRecord, openInputFile, openOutputFile, openRecord } from './record.js';
@@ -62,9 +62,9 @@ export class SyncFiles {
   input: SyncFeeder;
   readonly outputs = new OutputFiles();
   #recordFd: number | null = null;
-  readonly #record: string | URL | undefined;
+  readonly #record: string | undefined;
 
-  constructor(record: string | URL | undefined, wait: SyncWait) {
+  constructor(record: string | undefined, wait: SyncWait) {
     this.#record = record;
     this.input = new SyncFeeder(undefined, wait);
   }
@@ -94,7 +94,7 @@ export class SyncFiles {
   }
 }
 
-function openSource(input: RunInput | undefined, program: string): SyncSource | undefined {
+function openSource(input: InputWish | undefined, program: string): SyncSource | undefined {
   if (input === undefined || input instanceof Uint8Array) return input;
   if (typeof input === 'string') return Buffer.from(input);
   if (input instanceof Readable) throw new Error('a stream was refused before');
@@ -104,7 +104,7 @@ function openSource(input: RunInput | undefined, program: string): SyncSource | 
 function openSink({ to }: ChannelWish, program: string): SyncSink | null {
   if (to === undefined) return null;
   if (typeof to === 'function') return new SyncLineSink(to);
-  if (typeof to === 'string' || to instanceof URL) {
+  if (typeof to === 'string') {
     return new SyncFileSink(openOutputFile(to, program));
   }
   throw new Error('a stream was refused before');

@@ -1,6 +1,7 @@
 // run(): how it ends, what a mistake and a refusal look like, and what the report is made of.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 import { planDigest, planLaunch, run, type RunOptions } from '../../src/index.js';
@@ -102,6 +103,15 @@ describe('a mistake of the caller rejects', () => {
     ['containment.prefers', { containment: { prefers: 1 } }, 'no such option'],
     ['verify', { verify: true }, "'at-exec'"],
     ['record', { record: 5 }, 'a path'],
+    ['record', { record: new URL('https://host/x') }, 'a file: URL'],
+    ['record', { record: new URL('file:///tmp/x%00') }, 'a file: URL'],
+    ['input.file', { input: { file: new URL('file://host/x') } }, 'a file: URL'],
+    ['output.stdout.to', { output: { stdout: { to: new URL('https://host/x') } } }, 'a file: URL'],
+    [
+      'output.stderr.via',
+      { output: { stderr: { via: { file: new URL('file:///a%2Fb') } } } },
+      'file',
+    ],
     ['options.timeout', { timeout: 5 }, 'write deadline'],
     ['options.maxBuffer', { maxBuffer: 5 }, 'output'],
     ['options.shell', { shell: true }, 'no implicit shell'],
@@ -153,6 +163,18 @@ it('takes what is handed over before it returns', async () => {
   const report = await running;
   expect(report.outcome.code).toBe(4);
   expect(report.inheritance.environmentNames).toEqual(['A']);
+});
+
+it('takes file: URLs in the place of paths', async () => {
+  const directory = pathToFileURL(`${makeScratch()}/`);
+  const source = new URL('a b', directory);
+  const copy = new URL('c d', directory);
+  const record = new URL('e f', directory);
+  writeFileSync(source, 'all of it');
+  const options = { input: { file: source }, output: { stdout: { to: copy } }, record };
+  expect((await run('cat', [], { ...contained, ...options })).complete).toBe(true);
+  expect(readFileSync(copy, 'utf8')).toBe('all of it');
+  expect(readFileSync(record, 'utf8')).toContain('"complete":true');
 });
 
 it('tells the pid once the target runs', async () => {
