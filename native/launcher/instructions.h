@@ -25,7 +25,7 @@ enum LauncherStep {
   STEP_DIE_WITH_PARENT = 11, /* signal, pid of the parent: PR_SET_PDEATHSIG, prctl(2) */
   STEP_LISTEN_PID = 12,      /* offset of 20 bytes that take our own pid in decimal */
   STEP_CGROUP = 14,          /* descriptor of a cgroup.procs, which is closed: cgroups(7) */
-  STEP_DROP_GROUPS = 32,     /* setgroups(2) to none, where that is allowed */
+  STEP_DROP_GROUPS = 15,     /* setgroups(2) to none, where that is allowed */
   STEP_INSTRUCTIONS = 13,    /* not in the list: reading this block */
   STEP_HELD = 32,            /* not in the list: waiting to be let go, before execve */
 };

@@ -20,7 +20,7 @@ export const STEP = {
   group: 9,
   user: 10,
   dieWithParent: 11,
-  dropGroups: 32,
+  dropGroups: 15,
 } as const;
 
 /** Stands for an id that the addon looks up. */

@@ -105,3 +105,9 @@ it('thousands of groups', () => {
   const groups = Array.from({ length: 65_536 }, (_, gid) => gid);
   expect(steps({ groups })).toEqual([['GROUPS', ...groups]]);
 });
+
+it('no two steps have one code', () => {
+  const codes = [...header.matchAll(/\bSTEP_\w+ = (\d+)/g)].map(([, code]) => code);
+  expect(codes.length).toBeGreaterThan(10);
+  expect(new Set(codes).size).toBe(codes.length);
+});
