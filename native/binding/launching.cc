@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <csignal>
 #include <memory>
 #include <set>
 #include <string>
@@ -134,7 +133,7 @@ Napi::Value Spawn(const Napi::CallbackInfo& info) {
   if (!child.ok()) return FailureToJs(info.Env(), child.error());
   const napi_value result = ChildToJs(info.Env(), child.value());
   // A Worker that is being terminated: nobody will ever know of this child.
-  if (result == nullptr) Reaper::Instance().Signal(child.value().id, SIGKILL);
+  if (result == nullptr) EndUnheard(child.value());
   return Napi::Value(info.Env(), result);
 }
 

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <csignal>
 #include <memory>
 #include <string>
 
@@ -42,10 +41,7 @@ Napi::Value SpawnProgram(const Napi::CallbackInfo& info) {
   if (!child.ok()) return FailureToJs(env, child.error());
   const napi_value result = ChildToJs(env, child.value());
   // A Worker that is being terminated: nobody will ever know of this child.
-  if (result == nullptr) {
-    Reaper::Instance().Signal(child.value().id, SIGKILL);
-    Reaper::Instance().Release(child.value().id);
-  }
+  if (result == nullptr) EndUnheard(child.value());
   return Napi::Value(env, result);
 }
 
