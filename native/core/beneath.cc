@@ -42,11 +42,10 @@ UniqueFd Walk(int root, const std::string& path, int flags) {
 }  // namespace
 
 UniqueFd OpenDirectoryBeneath(int root, const std::string& path, int flags) {
-  if (path.empty() || path == ".") return OpenComponent(root, ".", flags);
-  UniqueFd opened(OpenBeneath(root, path.c_str(), flags | O_DIRECTORY | O_CLOEXEC));
-  if (!opened.valid() && IsUnavailable(errno)) opened = Walk(root, path, flags);
-  if (opened.valid()) opened.reset(MoveAboveStandard(opened.release()));
-  return opened;
+  const std::string below = path.empty() ? "." : path;
+  UniqueFd opened(OpenBeneath(root, below.c_str(), flags | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.valid() && IsUnavailable(errno)) opened = Walk(root, below, flags);
+  return UniqueFd(MoveAboveStandard(opened.release()));
 }
 
 std::string ParentOf(const std::string& path) {
