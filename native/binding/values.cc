@@ -34,8 +34,7 @@ napi_value NumbersToJs(napi_env env, const double* numbers, size_t count) {
 }
 
 // `head`, id, pid, program, our end of each pipe; what a verification saw, where there was one. The
-// ends are given away only where JavaScript got
-// them.
+// ends are given away only where JavaScript got them.
 napi_value LaunchedToJs(napi_env env, std::vector<double> head, LaunchedChild& child) {
   head.push_back(static_cast<double>(child.id));
   head.push_back(child.pid);

@@ -34,7 +34,7 @@ struct LaunchedChild {
   pid_t pid;
   pid_t program;  // of an init: the program that it started; otherwise the child itself
   std::vector<UniqueFd> ours;
-  std::string evidence = {};  // what VerifyHeld() or VerifyRunning() saw
+  std::string evidence = {};  // what VerifyHeld() or LookAfterExec() saw
 };
 
 // Told on a native thread. Must not block for long and must not throw.

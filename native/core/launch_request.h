@@ -73,8 +73,8 @@ struct Verification {
   bool no_new_privileges = false;
   uint64_t directory_dev = 0;
   uint64_t directory_inode = 0;
-  uint64_t program_dev = 0;  // 0: the program is pinned, or nobody looked at it
-  uint64_t program_inode = 0;
+  uint64_t program_dev = 0;
+  uint64_t program_inode = 0;  // 0: it was not there to be looked at
   std::vector<ExpectedObject> objects;
 };
 

@@ -17,11 +17,10 @@ enum class TableOrigin {
 };
 
 // `moves`: request.descriptors, with sources that are numbers of the calling thread's table. With a
-// launcher, the child
-// becomes the launcher first: it has two descriptors more, close-on-exec, until the program runs,
-// and a step that is refused is reported by name. Returns when the program runs. `evidence` takes
-// what a verification saw, as src/launch/evidence.ts reads it; where the child is not as planned,
-// it has been ended and the error's path is that text (stage "verify", errno 0).
+// launcher, the child becomes the launcher first: it has two descriptors more, close-on-exec, until
+// the program runs, and a step that is refused is reported by name. Returns when the program runs.
+// `evidence` takes what a verification saw, as src/launch/evidence.ts reads it; where the child is
+// not as planned, it has been ended and the error's path is that text (stage "verify", errno 0).
 Result<pid_t> SpawnInTable(const LaunchRequest& request, const std::vector<DescriptorMove>& moves,
                            TableOrigin origin, std::string* evidence = nullptr);
 
