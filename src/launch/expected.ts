@@ -48,8 +48,12 @@ function identityOf({ dev, inode }: DescriptorObject): [dev: bigint, inode: bigi
   return [BigInt(dev), BigInt(inode)];
 }
 
-/** Zeros where it is not there: then the launch itself fails, and says so better. */
+/** Zeros where it cannot be reached: then the launch itself fails, and says so better. */
 function identify(path: string): [dev: bigint, inode: bigint] {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? [0n, 0n] : [stats.dev, stats.ino];
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return [dev, ino];
+  } catch {
+    return [0n, 0n];
+  }
 }

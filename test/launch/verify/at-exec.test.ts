@@ -5,6 +5,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -273,6 +274,23 @@ describe('the program', () => {
     expect((await after.exited).code).toBe(1);
     expect(readFileSync(file)).toEqual(readFileSync('/bin/false'));
   });
+});
+
+it('a directory that leads nowhere fails as it does without a look', async () => {
+  const loop = path.join(makeScratch(), 'loop');
+  symlinkSync('loop', loop);
+  for (const verify of [undefined, 'at-exec', 'after-exec'] as const) {
+    const options = {
+      stdio: 'null',
+      cwd: loop,
+      ...(verify === undefined ? {} : { verify }),
+    } as const;
+    await expect(launch('/bin/true', [], options)).rejects.toMatchObject({
+      code: 'ELOOP',
+      stage: 'cwd',
+      stagePath: loop,
+    });
+  }
 });
 
 it('a later look says that it is one', async () => {
