@@ -1,4 +1,6 @@
 // A plan for people and records: redacted, and its digest.
+import { invalid } from '../errors.js';
+import { isRecord } from '../own-properties.js';
 import type { DescriptorPlan } from './descriptors.js';
 import { recordEnvironment } from './environment.js';
 import type { EnvironmentRecord } from './environment-record.js';
@@ -33,6 +35,7 @@ export interface PlanDescription {
 }
 
 export function describePlan(plan: LaunchPlan): PlanDescription {
+  requirePlan(plan);
   return {
     version: plan.version,
     digest: planDigest(plan),
@@ -69,6 +72,7 @@ export function describePlan(plan: LaunchPlan): PlanDescription {
  * @returns `sha256:` and 64 hexadecimal digits
  */
 export function planDigest(plan: LaunchPlan): string {
+  requirePlan(plan);
   const identity = {
     version: plan.version,
     executable: plan.executable,
@@ -83,13 +87,31 @@ export function planDigest(plan: LaunchPlan): string {
     session: plan.session,
     foreground: plan.foreground,
     noNewPrivileges: plan.noNewPrivileges,
-    // Where nobody asked for one, digests stay what they were before there was this.
-    ...(plan.pipeSize === null ? {} : { pipeSize: plan.pipeSize }),
+    // Undefined is left out: where nobody asked, digests stay what they were before there was this.
+    pipeSize: plan.pipeSize ?? undefined,
     attributes: plan.attributes,
-    ...(plan.pinned === null ? {} : { pinned: plan.pinned.sha256 }),
+    pinned: plan.pinned?.sha256,
   };
   // Loaded with the first digest: importing this package must cost next to nothing.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- synchronous and late
   const { createHash } = require('node:crypto') as typeof import('node:crypto');
   return `sha256:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
+}
+
+/** A record of one, too, that was read from JSON: so far that what is taken of it is there. */
+function requirePlan(plan: unknown): void {
+  const { version, argv, environment, descriptors } = (isRecord(plan) ? plan : {}) as Partial<
+    Record<keyof LaunchPlan, unknown>
+  >;
+  if (
+    version === 1 &&
+    Array.isArray(argv) &&
+    argv.every((argument) => typeof argument === 'string') &&
+    isRecord(environment) &&
+    Array.isArray(descriptors) &&
+    descriptors.every(isRecord)
+  ) {
+    return;
+  }
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'plan', 'is no launch plan of version 1');
 }

@@ -111,3 +111,22 @@ describe('planDigest', () => {
     expect(c).not.toBe(d);
   });
 });
+
+it.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['null', null],
+  ['an empty object', {}],
+  ['a description', describePlan(plan())],
+  ['another version', { ...plan(), version: 2 }],
+  ['a table that is none', { ...plan(), descriptors: [null] }],
+  ['arguments that are none', { ...plan(), argv: [1] }],
+])('%s is no plan, and is refused as such', (_, value) => {
+  for (const call of [describePlan, planDigest]) {
+    expect(() => call(value as ReturnType<typeof plan>)).toThrow(
+      expect.objectContaining({
+        name: 'SallyportTypeError',
+        code: 'ERR_SALLYPORT_INVALID_ARGUMENT',
+      }) as Error,
+    );
+  }
+});
