@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 
 import { invalid, refused, systemError } from '../errors.js';
 import { isFailure, native } from '../native.js';
+import { takeOwn } from '../own-properties.js';
 import { PinnedExecutable } from '../plan/pinned.js';
 import { readInterpreter } from '../plan/interpreter.js';
 
@@ -28,11 +29,12 @@ const writeAt = promisify(write);
  */
 export async function pinExecutable(
   path: string,
-  { sha256: expected }: { readonly sha256?: string } = {},
+  options?: { readonly sha256?: string },
 ): Promise<PinnedExecutable> {
   if (typeof path !== 'string' || !path.startsWith('/') || path.includes('\0')) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'path', 'must be an absolute path');
   }
+  const expected = takeSha256(takeOwn(options, 'options', ['sha256']).sha256);
   const source = await openProgram(path);
   const opened = native().openMemory('sallyport-pinned');
   try {
@@ -43,7 +45,7 @@ export async function pinExecutable(
     // Of the copy, and now: before, it might still have changed.
     const loader = requireNative(path, opened);
     const sha256 = await hash(opened, bytes);
-    if (expected !== undefined && expected.toLowerCase() !== sha256) {
+    if (expected !== undefined && expected !== sha256) {
       throw notPinnable(path, `it has the SHA-256 ${sha256}, and ${expected} was expected`);
     }
     return new PinnedExecutable(path, { sha256, bytes, loader }, opened);
@@ -53,6 +55,12 @@ export async function pinExecutable(
   } finally {
     await source.close();
   }
+}
+
+function takeSha256(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && /^[\da-f]{64}$/i.test(value)) return value.toLowerCase();
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'sha256', 'must be 64 hexadecimal digits');
 }
 
 async function openProgram(path: string): Promise<FileHandle> {

@@ -94,6 +94,22 @@ describe('pinExecutable', () => {
     expect(error).toMatchObject({ code: 'ERR_SALLYPORT_NOT_PINNABLE', stagePath: file });
   });
 
+  it('a hash that is none is refused before anything is opened; null is none asked for', async () => {
+    const file = program();
+    for (const bad of ['', 'abc', sha256(file).slice(1), `${sha256(file)}0`, 7, ['a']]) {
+      const error = await errorOf(pinExecutable(file, { sha256: bad as string }));
+      expect(error).toMatchObject({
+        name: 'SallyportTypeError',
+        code: 'ERR_SALLYPORT_INVALID_ARGUMENT',
+      });
+    }
+    const unknown = { sha265: sha256(file) } as { sha256?: string };
+    expect((await errorOf(pinExecutable(file, unknown))).code).toBe('ERR_SALLYPORT_UNKNOWN_OPTION');
+    using any = await pinExecutable(file, null as unknown as undefined);
+    using same = await pinExecutable(file, { sha256: any.identity.sha256.toUpperCase() });
+    expect(same.identity).toEqual(any.identity);
+  });
+
   it('the copy cannot be changed, not even by us', async () => {
     using pinned = await pinExecutable(program());
     expect(() => writeSync(pinned.fd, 'x', 0)).toThrow(/EPERM/);
