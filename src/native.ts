@@ -32,15 +32,16 @@ export type NativeExit = readonly [
   ...usage: number[],
 ];
 
-/** A launch has become a child. The last is a string where it was verified: what was seen. */
-export type NativeLaunch = readonly [
-  kind: typeof EVENT_LAUNCH,
-  job: number,
+/** A child that runs. The last is a string where it was verified: what was seen. */
+export type NativeChild = readonly [
   id: number,
   pid: number,
   program: number,
   ...ours: Array<number | string>,
 ];
+
+/** A launch has become a child. */
+export type NativeLaunch = readonly [kind: typeof EVENT_LAUNCH, job: number, ...child: NativeChild];
 
 /** A launch was refused, or taken back (ECANCELED). */
 export type NativeLaunchFailure = readonly [
@@ -136,7 +137,7 @@ export interface NativeBinding {
   probeDirectory(path: string): number;
   spawn(
     ...request: [...NativeRequest, byLane: boolean, noNewPrivileges: boolean]
-  ): [id: number, pid: number, program: number, ...ours: Array<number | string>] | NativeFailure;
+  ): NativeChild | NativeFailure;
   /** The outcome comes as an event that names the job. */
   launch(
     ...request: [

@@ -1,11 +1,9 @@
 // Makes a Child of what the native side started, or ends it where that fails.
-import { constants } from 'node:os';
-
-import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import type { OutputOpener } from './channels.js';
 import { Child } from './child.js';
-import { ignoreExit, type Launched } from './events.js';
+import { endUnheld } from './discard.js';
+import type { Launched } from './events.js';
 import { linkToReaper } from './process-link.js';
 import { supervise, type Supervision } from './supervision.js';
 
@@ -22,9 +20,7 @@ export function adopt(
     supervise(child, supervision);
     return child;
   } catch (error) {
-    ignoreExit(launched.id);
-    native().signal(launched.id, constants.signals.SIGKILL);
-    native().releaseZombie(launched.id);
+    endUnheld(launched);
     throw error;
   }
 }

@@ -7,11 +7,19 @@ import { COMMAND } from './init-protocol.js';
 
 const { SIGKILL } = constants.signals;
 
-/** With its group, where it leads one: it may have started something already. An init is told to end all that it has started: killed itself, it would leave that behind. */
-export function discard({ id, pid, program, ours }: Launched): void {
+export function discard(launched: Launched): void {
+  endUnheld(launched);
+  native().releaseDescriptors(Int32Array.from(launched.ours));
+}
+
+/**
+ * The same where somebody has our ends of its pipes already. With its group, where it leads one: it
+ * may have started something. An init is told to end all that it has started: killed itself, it would
+ * leave that behind.
+ */
+export function endUnheld({ id, pid, program }: Launched): void {
   ignoreExit(id);
   if (program !== pid) native().commandInit(id, COMMAND.kill, 0);
   else if (native().signalGroup(id, SIGKILL) !== 0) native().signal(id, SIGKILL);
   native().releaseZombie(id);
-  native().releaseDescriptors(Int32Array.from(ours));
 }

@@ -5,9 +5,12 @@ import {
   EVENT_REPORT,
   native,
   type NativeBinding,
+  type NativeChild,
   type NativeEvent,
   type NativeExit,
   type NativeFailure,
+  type NativeLaunch,
+  type NativeLaunchFailure,
   type NativeReport,
 } from '../native.js';
 import { signalName } from '../signals.js';
@@ -224,13 +227,7 @@ function receive(event: NativeEvent): void {
   }
   const receiver = launches.get(event[1]);
   launches.delete(event[1]);
-  if (event[0] === EVENT_LAUNCH) {
-    const [, , id, pid, program, ...rest] = event;
-    receiver?.receiveLaunch({ id, pid, program, ...splitEvidence(rest) });
-  } else {
-    const [, , errno, stage, path] = event;
-    receiver?.receiveLaunch({ errno, stage, path });
-  }
+  receiver?.receiveLaunch(toOutcome(event));
 }
 
 /** @param usage in the order of NativeExit */
@@ -247,6 +244,20 @@ export function toResourceUsage(usage: readonly number[]): ResourceUsage {
     voluntaryContextSwitches: at(7),
     involuntaryContextSwitches: at(8),
   };
+}
+
+/** Of a launch that was waited for, or that an event tells of. */
+export function toLaunched([id, pid, program, ...rest]: NativeChild): Launched {
+  return { id, pid, program, ...splitEvidence(rest) };
+}
+
+export function toOutcome(event: NativeLaunch | NativeLaunchFailure): Launched | NativeFailure {
+  if (event[0] === EVENT_LAUNCH) {
+    const [, , ...child] = event;
+    return toLaunched(child);
+  }
+  const [, , errno, stage, path] = event;
+  return { errno, stage, path };
 }
 
 export function toInitReport([, , kind, pid, code, status, ...usage]: NativeReport): InitReport {

@@ -4,7 +4,6 @@ import { systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import {
   EVENT_EXIT,
-  EVENT_LAUNCH,
   EVENT_REPORT,
   isFailure,
   native,
@@ -15,11 +14,12 @@ import {
 import {
   toExitStatus,
   toInitReport,
+  toOutcome,
   type ExitReceiver,
   type Launched,
   type ReportReceiver,
 } from './events.js';
-import { keepEvidence, splitEvidence } from './evidence.js';
+import { keepEvidence } from './evidence.js';
 import { launchError } from './failure.js';
 import { withRequest } from './request.js';
 import type { RawOptions } from '../plan/options.js';
@@ -245,13 +245,7 @@ export class SyncWait implements Timers {
     } else {
       const receive = this.#launches.get(event[1]);
       this.#launches.delete(event[1]);
-      if (event[0] === EVENT_LAUNCH) {
-        const [, , id, pid, program, ...rest] = event;
-        receive?.({ id, pid, program, ...splitEvidence(rest) });
-      } else {
-        const [, , errno, stage, path] = event;
-        receive?.({ errno, stage, path });
-      }
+      receive?.(toOutcome(event));
     }
   }
 
