@@ -11,12 +11,12 @@
 #include <string>
 #include <thread>
 
-#include "core/posix_spawner.h"
 #include "core/reaper.h"
 #include "support/process_facts.h"
 #include "support/recorder.h"
 #include "support/refusal.h"
 #include "support/requests.h"
+#include "support/spawn.h"
 
 namespace sallyport {
 namespace {
@@ -24,13 +24,6 @@ namespace {
 constexpr long kPidfd = 3;  // P_PIDFD
 constexpr long kPidfdSendSignal = 424;
 constexpr long kPidfdOpen = 434;
-
-pid_t Spawn(const LaunchRequest& request) {
-  const Result<pid_t> pid =
-      PosixSpawn(request, OrderDescriptorSteps(request.descriptors, request.null_targets));
-  REQUIRE(pid.ok());
-  return pid.value();
-}
 
 ChildId Watch(pid_t pid, const std::shared_ptr<Recorder>& recorder) {
   const Result<ChildId> id = Reaper::Instance().Watch(pid, true, false, recorder);

@@ -24,16 +24,10 @@
 #include "support/process_facts.h"
 #include "support/recorder.h"
 #include "support/requests.h"
+#include "support/spawn.h"
 
 namespace sallyport {
 namespace {
-
-pid_t Spawn(const LaunchRequest& request) {
-  const Result<pid_t> pid =
-      PosixSpawn(request, OrderDescriptorSteps(request.descriptors, request.null_targets));
-  REQUIRE(pid.ok());
-  return pid.value();
-}
 
 // -1 when refused.
 ChildId Watch(pid_t pid, const std::shared_ptr<Recorder>& recorder, bool leads_group = true) {

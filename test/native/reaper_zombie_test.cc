@@ -7,22 +7,15 @@
 #include <memory>
 #include <string>
 
-#include "core/posix_spawner.h"
 #include "core/process_signal.h"
 #include "core/reaper.h"
 #include "support/process_facts.h"
 #include "support/recorder.h"
 #include "support/requests.h"
+#include "support/spawn.h"
 
 namespace sallyport {
 namespace {
-
-pid_t Spawn(const LaunchRequest& request) {
-  const Result<pid_t> pid =
-      PosixSpawn(request, OrderDescriptorSteps(request.descriptors, request.null_targets));
-  REQUIRE(pid.ok());
-  return pid.value();
-}
 
 ChildId Keep(pid_t pid, const std::shared_ptr<Recorder>& recorder) {
   const Result<ChildId> id = Reaper::Instance().Watch(pid, true, true, recorder);
