@@ -59,11 +59,17 @@ export function withOwn<T>(call: () => T): T {
   native();
   const found = (internals ??= findInternals());
   own ??= makeReplacements(found, takeSettings(undefined));
+  // Not always Node's: a getter of the call's options may make such a call itself, and somebody else
+  // may have put something there since.
+  const before = [found.handle, found.sync].map(({ owner, descriptor }) => ({
+    owner,
+    descriptor: Object.getOwnPropertyDescriptor(owner, 'spawn') ?? descriptor,
+  }));
   place(found, own);
   try {
     return call();
   } finally {
-    restore(found);
+    for (const { owner, descriptor } of before) Object.defineProperty(owner, 'spawn', descriptor);
   }
 }
 

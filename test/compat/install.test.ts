@@ -94,6 +94,21 @@ onEachNode((node) => {
   });
 });
 
+it('sallyport/child_process puts back what was there: in a call within a call, and of others', async () => {
+  const script = `${LOOK}
+    const own = require(${JSON.stringify(`${root}/dist/child_process.js`)});
+    own.spawnSync('true');
+    const theirs = (...words) => original.apply(sync, words);
+    const original = sync.spawn;
+    const options = { encoding: 'utf8', get cwd() { own.spawnSync('true'); return '/'; } };
+    const { stdout } = own.spawnSync('readlink', ['/proc/self/fd/1'], options);
+    sync.spawn = theirs;
+    own.spawnSync('true');
+    console.log(stdout.slice(0, 5), sync.spawn === theirs);`;
+  const { stdout, stderr } = await runNode(process.execPath, ['-e', script]);
+  expect([stderr, stdout]).toEqual(['', 'pipe: true\n']);
+});
+
 it('two copies of the package with one addon both hear of their children', async () => {
   const copy = makeScratch();
   cpSync(path.join(root, 'dist'), path.join(copy, 'dist'), { recursive: true });
