@@ -72,6 +72,8 @@ function takeWatchOptions(options: unknown): { interval: number; signal: AbortSi
 function lookAgain({ pid, startTime }: ScannedProcess): ScannedProcess | undefined {
   try {
     const now = scanOne(pid);
+    // It is there and cannot be read, EMFILE say: nothing is known of it, its start neither.
+    if (now.refusal === 'process') return now;
     return now.startTime === startTime && now.state !== 'Z' ? now : undefined;
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ESRCH') return undefined;
