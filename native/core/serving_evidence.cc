@@ -107,10 +107,8 @@ void LookAtThreads(pid_t pid, Waits* waits) {
   const std::string path = "/proc/" + std::to_string(pid) + "/task";
   const UniqueFd tasks(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::vector<int> threads;
-  if (!tasks.valid() || ListNumbers(tasks.get(), &threads) != 0) {
-    waits->refused = errno;
-    return;
-  }
+  waits->refused = tasks.valid() ? ListNumbers(tasks.get(), &threads) : errno;
+  if (waits->refused != 0) return;
   for (int thread : threads) {
     std::string text;
     const std::string file = std::to_string(thread) + "/syscall";
