@@ -292,14 +292,14 @@ export const SCAN_LISTENERS = 8;
 export interface NativeBinding {
   /**
    * What src/audit/unpack.ts takes apart. `only`: inodes of pipes and sockets, and nothing else then.
-   * `port`: sockets with this local port as well, whoever has them.
+   * `port`: sockets with this local port as well, whoever has them. A failure: /proc cannot be listed.
    */
   scanProcesses(
     pids: Int32Array,
     what: number,
     only: Float64Array,
     port: number,
-  ): [numbers: Float64Array, text: string];
+  ): [numbers: Float64Array, text: string] | NativeFailure;
   /**
    * For each pair of numbers, kcmp(2): 0 (the same open file description), 1 or 2 (less or greater, in
    * an order of the kernel's own) or a negative errno.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "binding/values.h"
 #include "core/process_scan.h"
 #include "core/serving_evidence.h"
 #include "core/socket_scan.h"
@@ -112,7 +113,8 @@ constexpr uint32_t kFactsOnly = 2;
 constexpr uint32_t kSockets = 4;
 constexpr uint32_t kListeners = 8;
 
-// pids Int32Array, SCAN_* bits, inodes Float64Array (ScanRequest::only), port -> [numbers, text]
+// pids Int32Array, SCAN_* bits, inodes Float64Array (ScanRequest::only), port -> [numbers, text] |
+// failure
 Napi::Value Scan(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   ScanRequest request;
@@ -125,7 +127,9 @@ Napi::Value Scan(const Napi::CallbackInfo& info) {
   for (size_t i = 0; i < only.ElementLength(); ++i) {
     request.only.insert(static_cast<uint64_t>(only.Data()[i]));
   }
-  std::vector<ScannedProcess> processes = ScanProcesses(request);
+  int list_refused = 0;
+  std::vector<ScannedProcess> processes = ScanProcesses(request, &list_refused);
+  if (list_refused != 0) return FailureToJs(env, SysError{"audit", list_refused, "/proc"});
   SocketScan sockets;
   if ((bits & kSockets) != 0) {
     SocketWish wish;

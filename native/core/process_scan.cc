@@ -201,11 +201,12 @@ ScannedProcess ScanProcess(pid_t pid, const ScanRequest& request, InternalMounts
 
 }  // namespace
 
-std::vector<ScannedProcess> ScanProcesses(const ScanRequest& request) {
+std::vector<ScannedProcess> ScanProcesses(const ScanRequest& request, int* list_refused) {
   std::vector<pid_t> pids = request.pids;
   if (request.every) {
     const UniqueFd proc(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (proc.valid()) ListNumbers(proc.get(), &pids);
+    const int refused = proc.valid() ? ListNumbers(proc.get(), &pids) : errno;
+    if (list_refused != nullptr) *list_refused = refused;
   }
   std::vector<ScannedProcess> processes;
   processes.reserve(pids.size());

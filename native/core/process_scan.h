@@ -63,6 +63,7 @@ struct ScanRequest {
   std::unordered_set<uint64_t> only;
 };
 
-std::vector<ScannedProcess> ScanProcesses(const ScanRequest& request);
+// `list_refused`: errno where the processes cannot be listed, which is not as if there were none.
+std::vector<ScannedProcess> ScanProcesses(const ScanRequest& request, int* list_refused = nullptr);
 
 }  // namespace sallyport

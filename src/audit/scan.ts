@@ -1,29 +1,48 @@
 // Asks for native scans, and says why a process could not be read.
 import { readFileSync } from 'node:fs';
 
-import { describeErrno } from '../errors.js';
-import { native, SCAN_EVERY, SCAN_FACTS_ONLY, SCAN_LISTENERS, SCAN_SOCKETS } from '../native.js';
+import { describeErrno, systemError } from '../errors.js';
+import { adviseLimit } from '../limits.js';
+import {
+  isFailure,
+  native,
+  SCAN_EVERY,
+  SCAN_FACTS_ONLY,
+  SCAN_LISTENERS,
+  SCAN_SOCKETS,
+} from '../native.js';
 import type { Holding, ProcessAudit } from './record.js';
 import { localPort } from './port.js';
 import { unpackScan, type Scanned, type ScannedProcess } from './unpack.js';
 
 export interface ScanWish {
   /** Every process that /proc shows, where it is left out. */
-  pids?: readonly number[];
+  pids?: readonly number[] | undefined;
 }
 
 const NOTHING = new Float64Array();
 
+/** @throws {SallyportError} stage `audit`: /proc cannot be listed */
+function look(what: number, { pids }: ScanWish, only = NOTHING, port = 0): Scanned {
+  const bits = what | (pids === undefined ? SCAN_EVERY : 0);
+  const packed = native().scanProcesses(Int32Array.from(pids ?? []), bits, only, port);
+  if (!isFailure(packed)) return unpackScan(packed);
+  throw systemError(packed.errno, 'opendir', adviseLimit(packed.errno), {
+    syscall: 'audit',
+    stage: 'audit',
+    stagePath: packed.path,
+    stageSource: 'reported',
+  });
+}
+
 /** All descriptors, with what the kernel's tables say of their sockets. */
-export function scan({ pids }: ScanWish = {}): Scanned {
-  const what = SCAN_SOCKETS | (pids === undefined ? SCAN_EVERY : 0);
-  return unpackScan(native().scanProcesses(Int32Array.from(pids ?? []), what, NOTHING, 0));
+export function scan(wish: ScanWish = {}): Scanned {
+  return look(SCAN_SOCKETS, wish);
 }
 
 /** As `scanListeners`, without anybody's descriptors. */
 export function scanSockets(port: number): Scanned {
-  const what = SCAN_EVERY | SCAN_FACTS_ONLY | SCAN_SOCKETS | SCAN_LISTENERS;
-  const scanned = unpackScan(native().scanProcesses(new Int32Array(), what, NOTHING, port));
+  const scanned = look(SCAN_FACTS_ONLY | SCAN_SOCKETS | SCAN_LISTENERS, {}, NOTHING, port);
   const sockets = scanned.sockets.filter(({ facts }) => port === 0 || localPort(facts) === port);
   return { ...scanned, sockets };
 }
@@ -57,22 +76,14 @@ export function scanListeners(port: number): Scanned {
 }
 
 /** Only what is said of each process, and no descriptors. */
-export function scanFacts({ pids }: ScanWish = {}): ScannedProcess[] {
-  const what = SCAN_FACTS_ONLY | (pids === undefined ? SCAN_EVERY : 0);
-  return unpackScan(native().scanProcesses(Int32Array.from(pids ?? []), what, NOTHING, 0))
-    .processes;
+export function scanFacts(wish: ScanWish = {}): ScannedProcess[] {
+  return look(SCAN_FACTS_ONLY, wish).processes;
 }
 
-/**
- * Who has pipes or sockets with these inodes: each process with these only.
- *
- * @param pids every process, where it is left out
- */
-export function scanFor(inodes: Iterable<string>, pids?: readonly number[]): ScannedProcess[] {
+/** Who has pipes or sockets with these inodes: each process with these only. */
+export function scanFor(inodes: Iterable<string>, wish: ScanWish = {}): ScannedProcess[] {
   const only = Float64Array.from(inodes, Number);
-  if (only.length === 0) return [];
-  const what = pids === undefined ? SCAN_EVERY : 0;
-  return unpackScan(native().scanProcesses(Int32Array.from(pids ?? []), what, only, 0)).processes;
+  return only.length === 0 ? [] : look(0, wish, only).processes;
 }
 
 /** Undefined where all of it was read. */

@@ -29,14 +29,16 @@ export interface Root {
  * @returns undefined where there is no such process
  */
 export function findRoot(pid: number): Root | undefined {
-  const processes = new Map(scanFacts().map((facts) => [facts.pid, facts]));
-  const target = processes.get(pid);
+  const target = readFacts(pid);
   if (target === undefined) return undefined;
-  const parent = processes.get(target.parentPid);
+  const parent = readFacts(target.parentPid);
   const isInit = parent !== undefined && parent.parentPid === process.pid;
   const { pid: number, startTime } = isInit ? parent : target;
   return { pid: number, startTime };
 }
+
+const readFacts = (pid: number): ScannedProcess | undefined =>
+  scanFacts({ pids: [pid] }).find(({ refusal }) => refusal === 'none');
 
 /**
  * The process that has the caller's end of the connection, by the socket's inode. First among those of
@@ -73,7 +75,7 @@ function findHolder(
   pids?: readonly number[],
 ): ScannedProcess | undefined {
   if (pids?.length === 0) return undefined;
-  return scanFor(inodes, pids).find(({ descriptors }) =>
+  return scanFor(inodes, { pids }).find(({ descriptors }) =>
     descriptors.some(({ inode, kind }) => kind === 'socket' && inodes.has(inode)),
   );
 }

@@ -3,6 +3,54 @@ import { expect, it } from 'vitest';
 
 import { inNode } from '../support/node-script.js';
 
+it('throws where the processes cannot be listed, and never says that a taken port is free', async () => {
+  const seen = await inNode(async ({ sallyport, storm, require }) => {
+    const fs = require('node:fs') as typeof import('node:fs');
+    const net = require('node:net') as typeof import('node:net');
+    const events = require('node:events') as typeof import('node:events');
+    const server = net.createServer().listen(0);
+    await events.once(server, 'listening');
+    const { port } = server.address() as import('node:net').AddressInfo;
+    const looks: ReadonlyArray<() => unknown> = [
+      () => sallyport.explainPort(port),
+      () => sallyport.listListeners(),
+      () => sallyport.findHolders({ port }),
+      () => sallyport.auditAll(),
+      () => sallyport.auditTree(process.pid),
+    ];
+    const tellHow = (look: () => unknown): unknown => {
+      try {
+        look();
+        return 'returned';
+      } catch (error) {
+        const { code, stage, message } = error as { code: string; stage: string; message: string };
+        return [code, stage, message.includes('descriptors are open (soft RLIMIT_NOFILE)')];
+      }
+    };
+    const before = looks.map(tellHow);
+    storm.setSoftLimit('nofile', 60);
+    const fillers: number[] = [];
+    const fill = (): void => {
+      try {
+        for (;;) fillers.push(fs.openSync('/dev/null', 'r'));
+      } catch {
+        // That was the last one.
+      }
+    };
+    fill();
+    const during = looks.map(tellHow);
+    // One is enough to open /proc, and not to list it.
+    fs.closeSync(fillers.pop() ?? -1);
+    const withOne = looks.map(tellHow);
+    for (const filler of fillers) fs.closeSync(filler);
+    server.close();
+    return { before, during, withOne, after: looks.map(tellHow) };
+  }, null);
+  const returned = Array.from({ length: 5 }, () => 'returned');
+  const threw = Array.from({ length: 5 }, () => ['EMFILE', 'audit', true]);
+  expect(seen).toEqual({ before: returned, during: threw, withOne: threw, after: returned });
+});
+
 it('ends no watch as if the process had ended', async () => {
   const seen = await inNode(async ({ sallyport, storm, require }) => {
     const fs = require('node:fs') as typeof import('node:fs');
