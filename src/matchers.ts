@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 
 import { auditProcess } from './audit/audit.js';
 import type { DescriptorRecord } from './audit/record.js';
-import { scanFacts } from './audit/scan.js';
-import { printable } from './errors.js';
+import { describeRefusal, scanFacts } from './audit/scan.js';
+import { clean } from './clean-text.js';
 import { phraseObject } from './objects/object.js';
 
 /** A process id, or anything with one: a `Child`, Node's `ChildProcess`, a `ProcessAudit`. */
@@ -19,6 +19,11 @@ export interface MatcherResult {
   message: () => string;
 }
 
+function requireList(expected: unknown, of: 'number' | 'string'): void {
+  const isList = Array.isArray(expected) && expected.every((item) => typeof item === of);
+  if (!isList) throw new TypeError(`expected an array of ${of}s to compare with`);
+}
+
 function pidOf(received: unknown): number {
   const pid = typeof received === 'number' ? received : (received as { pid?: unknown } | null)?.pid;
   if (typeof pid === 'number') return pid;
@@ -30,10 +35,12 @@ function unknown({ isNot }: MatcherContext, why: string): MatcherResult {
   return { pass: isNot === true, message: () => `it cannot be told what the process has: ${why}` };
 }
 
-const list = (items: readonly string[]): string => (items.length === 0 ? 'none' : items.join(', '));
+/** Names of variables and files are other people's text. */
+const list = (items: readonly string[]): string =>
+  items.length === 0 ? 'none' : items.map(clean).join(', ');
 
 function phrase({ fd, thread, ...object }: DescriptorRecord): string {
-  return `${fd} ${printable(phraseObject(object))}${thread === undefined ? '' : ` of thread ${thread}`}`;
+  return `${fd} ${phraseObject(object)}${thread === undefined ? '' : ` of thread ${thread}`}`;
 }
 
 /** The process has these descriptors open, all of them, and no other. */
@@ -43,6 +50,7 @@ export function toHaveOnlyDescriptors(
   expected: readonly number[],
 ): MatcherResult {
   const pid = pidOf(received);
+  requireList(expected, 'number');
   const { descriptors, unreadable } = auditProcess(pid, { origins: false, otherEnds: false });
   if (unreadable !== undefined) return unknown(this, unreadable);
   const open = new Set(descriptors.map(({ fd }) => fd));
@@ -66,6 +74,7 @@ export function toHaveOnlyEnvironment(
   expected: readonly string[],
 ): MatcherResult {
   const pid = pidOf(received);
+  requireList(expected, 'string');
   let names: string[];
   try {
     names = readNames(pid);
@@ -85,7 +94,9 @@ export function toHaveOnlyEnvironment(
 
 function readNames(pid: number): string[] {
   // Of a process in the midst of its exec the environment reads as empty: a scan waits for the end.
-  scanFacts({ pids: [pid] });
+  const [process] = scanFacts({ pids: [pid] });
+  const refusal = process === undefined ? undefined : describeRefusal(process);
+  if (refusal !== undefined) throw new Error(refusal);
   return readFileSync(`/proc/${pid}/environ`, 'latin1')
     .split('\0')
     .filter((entry) => entry !== '')

@@ -45,6 +45,15 @@ describe('toHaveOnlyDescriptors', () => {
     expect(failureOf(() => expect(null).toHaveOnlyDescriptors([]))).toContain('process id');
     expect(failureOf(() => expect(2 ** 22).toHaveOnlyDescriptors([]))).toContain('ESRCH');
   });
+
+  it('refuses what is no list of numbers', () => {
+    for (const wrong of [3, undefined, ['0']] as unknown[]) {
+      const numbers = wrong as number[];
+      expect(failureOf(() => expect(start()).toHaveOnlyDescriptors(numbers))).toBe(
+        'expected an array of numbers to compare with',
+      );
+    }
+  });
 });
 
 describe('toHaveOnlyEnvironment', () => {
@@ -55,6 +64,21 @@ describe('toHaveOnlyEnvironment', () => {
     const failure = failureOf(() => expect(child).toHaveOnlyEnvironment(['B', 'C']));
     expect(failure).toContain('beyond them: A; missing: C');
     expect(failure).not.toContain('made up');
+  });
+
+  it('shows names in which a terminal finds nothing to obey', () => {
+    const child = spawn('sleep', ['60'], { stdio: 'null', env: { 'A\u001b[2J': '' } });
+    children.push(child);
+    expect(failureOf(() => expect(child).toHaveOnlyEnvironment([]))).toContain('A\\x1b[2J');
+  });
+
+  it('refuses what is no list of names', () => {
+    for (const wrong of ['AB', undefined, [1]] as unknown[]) {
+      const names = wrong as string[];
+      expect(failureOf(() => expect(start()).toHaveOnlyEnvironment(names))).toBe(
+        'expected an array of strings to compare with',
+      );
+    }
   });
 
   it('what cannot be read fails both ways', () => {
