@@ -2,6 +2,7 @@
 #include "core/process_look.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -48,7 +49,7 @@ SysError Refuse(pid_t pid, int errno_value, const char* name) {
   return {"verify", errno_value, "/proc/" + std::to_string(pid) + name};
 }
 
-// 0 or an errno value.
+// 0 or an errno value. Of files that the kernel makes as a whole: less than was asked for is all.
 int ReadText(int directory, const char* name, std::string* text) {
   const RawFd file(directory, name, O_RDONLY);
   if (!file.valid()) return errno;
@@ -58,8 +59,8 @@ int ReadText(int directory, const char* name, std::string* text) {
     const long count = syscall(SYS_read, file.get(), buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno;
-    if (count == 0) return 0;
     text->append(buffer, static_cast<size_t>(count));
+    if (static_cast<size_t>(count) < sizeof buffer) return 0;
   }
   return EFBIG;
 }
@@ -146,6 +147,13 @@ bool ParseStatus(std::string_view text, SeenProcess* seen) {
     if (colon == std::string_view::npos) continue;
     const std::string_view name = line.substr(0, colon);
     line.remove_prefix(colon + 1);
+    // Without one it is nobody's child, and so not ours.
+    if (name == "PPid") {
+      std::string_view word = TakeWord(&line);
+      uint64_t parent = 0;
+      if (TakeNumber(&word, &parent) && parent <= INT_MAX)
+        seen->parent = static_cast<pid_t>(parent);
+    }
     if (name == "Uid") found += ParseIds(line, &seen->uids) ? 1 : 0;
     if (name == "Gid") found += ParseIds(line, &seen->gids) ? 1 : 0;
     if (name == "Groups") {
@@ -175,31 +183,22 @@ pid_t FirstChild(pid_t pid) {
   return TakeNumber(&rest, &child) && child <= INT_MAX ? static_cast<pid_t>(child) : -1;
 }
 
-Result<SeenProcess> LookAtIds(pid_t pid) {
-  const RawFd directory = OpenProcess(pid);
-  if (!directory.valid()) return Refuse(pid, errno, "");
-  SeenProcess seen;
-  std::string text;
-  int refused = ReadText(directory.get(), "stat", &text);
-  if (refused != 0) return Refuse(pid, refused, "/stat");
-  if (!ParseStat(text, &seen.stat)) return Refuse(pid, EBADMSG, "/stat");
-  refused = ReadText(directory.get(), "status", &text);
-  if (refused != 0) return Refuse(pid, refused, "/status");
-  if (!ParseStatus(text, &seen)) return Refuse(pid, EBADMSG, "/status");
-  return seen;
-}
-
 Result<SeenProcess> LookAtProcess(pid_t pid) {
-  Result<SeenProcess> looked = LookAtIds(pid);
-  if (!looked.ok()) return looked;
-  SeenProcess& seen = looked.value();
   const auto refuse = [pid](int errno_value, const char* name) {
     return Refuse(pid, errno_value, name);
   };
   const RawFd directory = OpenProcess(pid);
   if (!directory.valid()) return refuse(errno, "");
+  SeenProcess seen;
+  std::string text;
+  int refused = ReadText(directory.get(), "status", &text);
+  if (refused != 0) return refuse(refused, "/status");
+  if (!ParseStatus(text, &seen)) return refuse(EBADMSG, "/status");
+  seen.session = getsid(pid);
+  seen.group = getpgid(pid);
+  if (seen.session < 0 || seen.group < 0) return refuse(errno, "");
   struct stat info;
-  int refused = Stat(directory.get(), "cwd", &info);
+  refused = Stat(directory.get(), "cwd", &info);
   if (refused == 0) refused = ReadLink(directory.get(), "cwd", &seen.directory);
   if (refused != 0) return refuse(refused, "/cwd");
   seen.directory_dev = info.st_dev;
@@ -218,7 +217,33 @@ Result<SeenProcess> LookAtProcess(pid_t pid) {
     if (refused != 0) return refuse(refused, "/fd");
     seen.descriptors.push_back(std::move(descriptor));
   }
-  return looked;
+  return seen;
+}
+
+pid_t ParentOf(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/status";
+  std::string text;
+  SeenProcess seen;
+  return ReadText(AT_FDCWD, path.c_str(), &text) == 0 && ParseStatus(text, &seen) ? seen.parent
+                                                                                  : -1;
+}
+
+Result<GivenIds> IdsForChild() {
+  uint32_t real, effective, saved;
+  GivenIds given;
+  // By raw calls: the thread's own, whatever it runs on. exec makes the last two of each what the
+  // second is.
+  if (syscall(SYS_getresuid, &real, &effective, &saved) != 0) return SysError{"verify", errno, ""};
+  given.uids = {real, effective, effective, effective};
+  if (syscall(SYS_getresgid, &real, &effective, &saved) != 0) return SysError{"verify", errno, ""};
+  given.gids = {real, effective, effective, effective};
+  const long count = syscall(SYS_getgroups, 0, nullptr);
+  if (count < 0) return SysError{"verify", errno, ""};
+  std::vector<uint32_t> groups(static_cast<size_t>(count));
+  if (syscall(SYS_getgroups, count, groups.data()) != count) return SysError{"verify", errno, ""};
+  given.groups.assign(groups.begin(), groups.end());
+  given.no_new_privileges = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+  return given;
 }
 
 Result<std::string> ReadMemory(pid_t pid, uint64_t address, size_t size) {

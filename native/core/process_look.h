@@ -30,7 +30,9 @@ struct SeenDescriptor {
 using Ids = std::array<uint64_t, 4>;
 
 struct SeenProcess {
-  StatFacts stat;
+  pid_t parent = -1;
+  pid_t session = -1;
+  pid_t group = -1;
   Ids uids{};
   Ids gids{};
   std::vector<uint64_t> groups;
@@ -45,8 +47,19 @@ struct SeenProcess {
 // "verify", with the file that could not be read.
 Result<SeenProcess> LookAtProcess(pid_t pid);
 
-// Without its directory and table, which may be big.
-Result<SeenProcess> LookAtIds(pid_t pid);
+// Of a process whose status may be read; -1 of another.
+pid_t ParentOf(pid_t pid);
+
+// What a child of the calling thread has after its exec, where no step changes it.
+struct GivenIds {
+  Ids uids{};
+  Ids gids{};
+  std::vector<uint64_t> groups;
+  bool no_new_privileges = false;
+};
+
+// Stage "verify".
+Result<GivenIds> IdsForChild();
 
 // The first child that a process has started, /proc/<pid>/task/<pid>/children; -1: none is told.
 pid_t FirstChild(pid_t pid);
@@ -54,7 +67,8 @@ pid_t FirstChild(pid_t pid);
 // Reads another process's memory, process_vm_readv(2). Stage "verify".
 Result<std::string> ReadMemory(pid_t pid, uint64_t address, size_t size);
 
-// Ids and no_new_privs of what /proc/<pid>/status prints. False where a line is missing.
+// Ids, parent and no_new_privs of what /proc/<pid>/status prints. False where a line is missing,
+// but for that of the parent, which is -1 then.
 bool ParseStatus(std::string_view text, SeenProcess* seen);
 
 }  // namespace sallyport

@@ -110,8 +110,7 @@ void EndHeld(pid_t started, const HeldChild& held) {
     return;
   }
   const TableFd pidfd(syscall(SYS_pidfd_open, held.pid, 0));
-  const Result<SeenProcess> seen = LookAtIds(held.pid);
-  if (pidfd.valid() && seen.ok() && seen.value().stat.parent == started) {
+  if (pidfd.valid() && ParentOf(held.pid) == started) {
     syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
   }
   // Without its init it hears the end of its status, and ends by that.

@@ -71,7 +71,7 @@ const LaunchStep* FindStep(const LaunchRequest& request, uint32_t code) {
   return found == request.steps.end() ? nullptr : &*found;
 }
 
-// All four become what the step says; without one they are ours.
+// All four become what the step says; without one they are what our child gets.
 std::string PlannedIds(const LaunchRequest& request, uint32_t code, const Ids& own) {
   const LaunchStep* const step = FindStep(request, code);
   if (step == nullptr || step->arguments.empty()) return Join(own);
@@ -85,12 +85,13 @@ std::string PlannedGroups(const LaunchRequest& request, std::vector<uint64_t> gr
   return Join(groups);
 }
 
-void CompareIds(const LaunchRequest& request, SeenProcess seen, const SeenProcess& own,
+void CompareIds(const LaunchRequest& request, const SeenProcess& seen, const GivenIds& own,
                 Evidence* evidence) {
   evidence->Compare("uids", PlannedIds(request, STEP_USER, own.uids), Join(seen.uids));
   evidence->Compare("gids", PlannedIds(request, STEP_GROUP, own.gids), Join(seen.gids));
-  std::sort(seen.groups.begin(), seen.groups.end());
-  evidence->Compare("groups", PlannedGroups(request, own.groups), Join(seen.groups));
+  std::vector<uint64_t> groups = seen.groups;
+  std::sort(groups.begin(), groups.end());
+  evidence->Compare("groups", PlannedGroups(request, own.groups), Join(groups));
   // A parent that has it cannot be without it in its children.
   const bool planned = request.verification.no_new_privileges || own.no_new_privileges;
   evidence->Compare("noNewPrivileges", planned ? "1" : "0", seen.no_new_privileges ? "1" : "0");
@@ -101,9 +102,9 @@ void CompareSession(const LaunchRequest& request, const SeenProcess& seen, pid_t
   const pid_t session = request.session == SessionMode::kNew ? pid : getsid(0);
   const pid_t group = request.session == SessionMode::kInherit ? getpgrp() : pid;
   evidence->Compare("session", Number(static_cast<uint64_t>(session)),
-                    Number(static_cast<uint64_t>(seen.stat.session)));
+                    Number(static_cast<uint64_t>(seen.session)));
   evidence->Compare("processGroup", Number(static_cast<uint64_t>(group)),
-                    Number(static_cast<uint64_t>(seen.stat.group)));
+                    Number(static_cast<uint64_t>(seen.group)));
 }
 
 void Describe(const SeenDescriptor& seen, Evidence* evidence) {
@@ -273,13 +274,12 @@ Result<Verdict> VerifyHeld(const LaunchRequest& request, const std::string& inst
                            const HeldChild& child, const std::vector<DescriptorMove>& moves) {
   const Result<SeenProcess> seen = LookAtProcess(child.pid);
   if (!seen.ok()) return seen.error();
-  const Result<SeenProcess> own = LookAtIds(static_cast<pid_t>(syscall(SYS_gettid)));
+  const Result<GivenIds> own = IdsForChild();
   if (!own.ok()) return own.error();
   Evidence evidence;
   evidence.Fact("when", "at-exec");
   evidence.Fact("pid", std::to_string(child.pid));
-  evidence.Compare("parent", std::to_string(child.parent),
-                   std::to_string(seen.value().stat.parent));
+  evidence.Compare("parent", std::to_string(child.parent), std::to_string(seen.value().parent));
   CompareIds(request, seen.value(), own.value(), &evidence);
   CompareSession(request, seen.value(), child.pid, &evidence);
   evidence.Fact("cwd", seen.value().directory);

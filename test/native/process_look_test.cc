@@ -23,7 +23,10 @@ TEST_CASE("what is seen of a process is what it has") {
   REQUIRE(seen.ok());
   CHECK(seen.value().uids[1] == geteuid());
   CHECK(seen.value().gids[0] == getgid());
-  CHECK(seen.value().stat.session == getsid(0));
+  CHECK(seen.value().session == getsid(0));
+  CHECK(seen.value().group == getpgrp());
+  CHECK(seen.value().parent == getppid());
+  CHECK(ParentOf(getpid()) == getppid());
   struct stat directory;
   REQUIRE(stat(".", &directory) == 0);
   CHECK(seen.value().directory_inode == directory.st_ino);

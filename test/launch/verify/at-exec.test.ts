@@ -94,6 +94,21 @@ describe('what is seen is what the child has', () => {
     expect(child.evidence).toBeNull();
     await child.exited;
   });
+
+  needs('root').it('of a parent whose effective group is not its real one', async () => {
+    // exec makes the saved id of a program what its effective one is: not so in the parent.
+    const gids = await inNode(async ({ sallyport }) => {
+      process.setegid!(65534);
+      const options = { stdio: 'null', env: {}, verify: 'at-exec' } as const;
+      const children = [
+        await sallyport.launch('/bin/true', [], options),
+        sallyport.spawn('/bin/true', [], { ...options, noNewPrivileges: false }),
+      ];
+      for (const { exited } of children) await exited;
+      return children.map(({ evidence }) => evidence?.facts['gids']);
+    }, {});
+    expect(gids).toEqual(['0 65534 65534 65534', '0 65534 65534 65534']);
+  });
 });
 
 describe('a child that is not as planned never runs', () => {
