@@ -27,16 +27,16 @@ export class HeldDescriptors {
     }
     const numbers = [...sources];
     if (draft.program !== null) numbers.push(draft.program.fd);
-    if (numbers.length === 0) return held;
-    const result = native().holdDescriptors(Int32Array.from(numbers));
-    if (isFailure(result)) throw holdError(draft, result.errno, result.path);
-    result.forEach(([fd, object], index) => {
-      if (object.socket !== undefined) Object.freeze(object.socket);
-      const descriptor = { fd, object: Object.freeze(object) };
+    hold(draft, numbers).forEach((descriptor, index) => {
       if (index === sources.size) held.#program = descriptor;
       else held.#bySource.set(numbers[index] as number, descriptor);
     });
     return held;
+  }
+
+  /** Of a draft that was pinned after its descriptors had been taken. @throws {SallyportError} */
+  takeProgram(draft: Draft): void {
+    if (draft.program !== null) [this.#program = null] = hold(draft, [draft.program.fd]);
   }
 
   /** The copy of a number that the plan names as a source. */
@@ -72,6 +72,16 @@ export class HeldDescriptors {
     if (held === undefined) throw new Error(`descriptor ${source} is not held`);
     return held;
   }
+}
+
+function hold(draft: Draft, numbers: readonly number[]): HeldDescriptor[] {
+  if (numbers.length === 0) return [];
+  const result = native().holdDescriptors(Int32Array.from(numbers));
+  if (isFailure(result)) throw holdError(draft, result.errno, result.path);
+  return result.map(([fd, object]) => {
+    if (object.socket !== undefined) Object.freeze(object.socket);
+    return { fd, object: Object.freeze(object) };
+  });
 }
 
 function holdError(draft: Draft, errno: number, number: string): Error {

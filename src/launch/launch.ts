@@ -8,7 +8,7 @@ import type { OutputOpener } from './channels.js';
 import type { Child } from './child.js';
 import { listenForEvents } from './events.js';
 import { launchError } from './failure.js';
-import { withRequest } from './request.js';
+import { withPinnedRequest } from './request.js';
 import { splitArguments } from './spawn.js';
 import { takeSupervision } from './supervision.js';
 
@@ -54,7 +54,7 @@ export async function launchChild(
   { openOutput, keepsZombie = false, cancellation }: Takeover = {},
 ): Promise<Child> {
   const supervision = takeSupervision(raw);
-  return withRequest('launch', file, args, raw, (plan, request) => {
+  return withPinnedRequest('launch', file, args, raw, (plan, request) => {
     const signal = cancellation ?? supervision.signal;
     if (signal?.aborted === true) throw abortError(signal);
     listenForEvents();

@@ -12,7 +12,8 @@ import {
 } from '../native.js';
 import { ownDirectory } from '../plan/directory.js';
 import type { RawOptions } from '../plan/options.js';
-import { draftPlan, type LaunchPlan } from '../plan/plan.js';
+import type { PinnedExecutable } from '../plan/pinned.js';
+import { draftPlan, pinDraft, type Draft, type LaunchPlan } from '../plan/plan.js';
 import type { Call } from '../plan/route.js';
 import { orderSteps, type LauncherSteps } from '../plan/steps.js';
 import { encodeVerification } from './expected.js';
@@ -21,8 +22,14 @@ import { HeldDescriptors } from './held.js';
 /** Asked before anything starts, with the very plan that would; throws where it must not. */
 export type Admit = (plan: LaunchPlan) => void;
 
-/** Under this name among the options, which no caller from outside can write. */
+/** Makes the copy of a program, which is launched where that is the one that is named. */
+export type Pin = () => Promise<PinnedExecutable>;
+
+/** Under these names among the options, which no caller from outside can write. */
 export const ADMIT = Symbol('admit');
+export const PIN = Symbol('pin');
+
+export type LaunchOptions = RawOptions & { readonly [ADMIT]?: Admit; readonly [PIN]?: Pin };
 
 /**
  * Plans a launch and hands it to `start`, with the plan's descriptors held from before they were
@@ -34,12 +41,48 @@ export function withRequest<T>(
   call: Call,
   file: unknown,
   args: unknown,
-  options: RawOptions & { readonly [ADMIT]?: Admit },
+  options: LaunchOptions,
   start: (plan: LaunchPlan, request: () => NativeRequest) => T,
   cgroup = '',
 ): T {
   const draft = draftPlan(call, file, args, options);
+  return startHeld(draft, HeldDescriptors.take(draft), options, start, cgroup);
+}
+
+/**
+ * As `withRequest`, for whoever can wait: the program may be pinned only then. Everything else is taken
+ * before, and nothing is waited for where there is nothing to pin.
+ */
+export async function withPinnedRequest<T>(
+  call: Call,
+  file: unknown,
+  args: unknown,
+  options: LaunchOptions,
+  start: (plan: LaunchPlan, request: () => NativeRequest) => T | Promise<T>,
+  cgroup = '',
+): Promise<T> {
+  const pin = options[PIN];
+  if (pin === undefined) return withRequest(call, file, args, options, start, cgroup);
+  const draft = draftPlan(call, file, args, options);
   const held = HeldDescriptors.take(draft);
+  let pinned: Draft;
+  try {
+    pinned = pinDraft(draft, await pin());
+    held.takeProgram(pinned);
+  } catch (error) {
+    held.release();
+    throw error;
+  }
+  return startHeld(pinned, held, options, start, cgroup);
+}
+
+function startHeld<T>(
+  draft: Draft,
+  held: HeldDescriptors,
+  options: LaunchOptions,
+  start: (plan: LaunchPlan, request: () => NativeRequest) => T,
+  cgroup: string,
+): T {
   try {
     const plan = held.finish(draft);
     options[ADMIT]?.(plan);

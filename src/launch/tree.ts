@@ -17,7 +17,7 @@ import {
 import { launchError } from './failure.js';
 import { InitLink, type InitEnd, type InitEvents } from './init-link.js';
 import type { ProcessLink } from './process-link.js';
-import { withRequest } from './request.js';
+import { withPinnedRequest } from './request.js';
 import { takeSupervision } from './supervision.js';
 
 export interface Tree {
@@ -73,7 +73,7 @@ export async function launchTree(
       (launched) => new InitTree(plan, launched, supervision.killSignal, openOutput),
     );
   };
-  return withRequest('run', file, args, raw, start, cgroup);
+  return withPinnedRequest('run', file, args, raw, start, cgroup);
 }
 
 class InitTree implements Tree {

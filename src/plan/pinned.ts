@@ -40,17 +40,9 @@ export class PinnedExecutable {
   }
 }
 
-/** A pinned program for whichever launch names its path: another program is for a review to judge. */
-export class PinnedIfNamed {
-  constructor(readonly program: PinnedExecutable) {}
-}
-
 /** @throws {SallyportTypeError | SallyportError} */
 export function takePinned(value: unknown, executable: string): PinnedExecutable | null {
   if (value === undefined) return null;
-  if (value instanceof PinnedIfNamed) {
-    return value.program.path === executable ? value.program : null;
-  }
   if (!(value instanceof PinnedExecutable)) {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',

@@ -114,6 +114,13 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
   return { call, table, program, plan };
 }
 
+/** With a program that could be pinned only now; another one than is named is for a review to judge. */
+export function pinDraft(draft: Draft, program: PinnedExecutable): Draft {
+  const { plan } = draft;
+  if (program.path !== plan.executable) return draft;
+  return { ...draft, program, plan: { ...plan, pinned: program.identity } };
+}
+
 /**
  * Only now is the route chosen: that may start a lane, whose descriptors would come to stand at numbers
  * that the caller names and that are not open.

@@ -1,9 +1,9 @@
 // The review of a run: what is reviewed is the very plan that is launched, before anything starts.
 import { invalid, refused } from '../errors.js';
-import { ADMIT, type Admit } from '../launch/request.js';
+import { ADMIT, PIN, type LaunchOptions } from '../launch/request.js';
 import { pinExecutable } from '../launch/pin.js';
 import type { RawOptions } from '../plan/options.js';
-import { PinnedIfNamed, type PinnedExecutable } from '../plan/pinned.js';
+import type { PinnedExecutable } from '../plan/pinned.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { gatherEvidence } from '../review/evidence.js';
 import type { GateName } from '../review/gate.js';
@@ -39,23 +39,14 @@ export class Admission {
     this.#limits = limits;
   }
 
-  /** Whether `pin` must have been awaited before `prepare`. */
-  pins(raw: RawOptions): boolean {
-    return this.#profile.executable.sha256 !== undefined && raw.pinned === undefined;
-  }
-
-  /** Whatever it hashes to: the gate of the program compares. */
-  async pin(): Promise<void> {
-    this.#pinned = await pinExecutable(this.#profile.executable.path);
-  }
-
   /** @returns the same options, held to what the profile asks of a launch */
-  prepare(raw: RawOptions): RawOptions & { [ADMIT]: Admit } {
-    const { launch } = this.#profile;
+  prepare(raw: RawOptions): LaunchOptions {
+    const { launch, executable } = this.#profile;
+    const pins = executable.sha256 !== undefined && raw.pinned === undefined;
     return {
       ...(launch.verify === 'at-exec' ? { verify: 'at-exec' } : {}),
-      ...(this.#pinned === null ? {} : { pinned: new PinnedIfNamed(this.#pinned) }),
       ...raw,
+      ...(pins ? { [PIN]: () => this.#pin() } : {}),
       [ADMIT]: (plan) => {
         this.#admit(plan);
       },
@@ -64,6 +55,12 @@ export class Admission {
 
   dispose(): void {
     this.#pinned?.[Symbol.dispose]();
+  }
+
+  /** Whatever it hashes to: the gate of the program compares. */
+  async #pin(): Promise<PinnedExecutable> {
+    this.#pinned = await pinExecutable(this.#profile.executable.path);
+    return this.#pinned;
   }
 
   #admit(plan: LaunchPlan): void {

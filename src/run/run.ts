@@ -123,8 +123,6 @@ async function start(
 ): Promise<Contained | null> {
   if (ending.kind !== undefined) return null;
   const { admission } = wish;
-  // Without a need nothing is awaited: what the caller names is taken before `run` returns.
-  if (admission?.pins(options) === true) await admission.pin();
   const plan = admission?.prepare(options) ?? options;
   const takeover = { openOutput: openPoured, cancellation: ending.launch };
   try {

@@ -168,6 +168,30 @@ describe('a program that was approved to the byte', () => {
     expect(report.notTested.join()).toContain('shared libraries');
   });
 
+  it('what else is named is taken at the call, not when it is pinned', async () => {
+    const other = path.join(scratch, 'taken-later');
+    writeFileSync(other, 'one\ntwo\nthree\n');
+    const object = { kind: 'file', access: 'read' } as const; // whichever
+    const approved = profile();
+    approved.executable.sha256 = sum('/usr/bin/wc');
+    approved.channels!.stdin = { channel: 'descriptor', object };
+    const fd = openSync(input, 'r');
+    const args = ['-l'];
+    const env: Record<string, string> = { LANG: 'C' };
+    const options = asked({ stdio: [fd, 'pipe', 'pipe'], env, profile: approved });
+    const running = run('/usr/bin/wc', args, options);
+    closeSync(fd);
+    const again = openSync(other, 'r');
+    expect(again).toBe(fd);
+    args.push('--bytes');
+    env.CI = '1';
+    const report = await running;
+    closeSync(again);
+    expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
+    expect(report.output.stdout.text).toBe('2\n');
+    expect(report.plan?.pinned?.sha256).toBe(sum('/usr/bin/wc'));
+  });
+
   it.each(['by rename', 'in place'])('exchanged %s after the review: refused', async (how) => {
     const { file, options } = prepare();
     const target = how === 'in place' ? file : `${file}.new`;
