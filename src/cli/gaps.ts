@@ -4,6 +4,7 @@ import { FOUND } from './audit.js';
 import type { EnvironmentFlags } from './environment-flags.js';
 import { buildEnvironment } from './environment-options.js';
 import { print } from './output.js';
+import { parseUser } from './quantities.js';
 import { clean, formatTable, paint, type Row } from './table.js';
 
 export interface GapsFlags extends EnvironmentFlags {
@@ -14,9 +15,10 @@ export interface GapsFlags extends EnvironmentFlags {
 }
 
 export async function gaps(flags: GapsFlags): Promise<number> {
+  const user = parseUser(flags.user);
   const options: PlanOptions = {
     env: buildEnvironment(flags),
-    ...(flags.user === undefined ? {} : { user: parseUser(flags.user) }),
+    ...(user === undefined ? {} : { user }),
   };
   // As a run would find its parent.
   if (flags.shield !== false) shieldParent();
@@ -24,10 +26,6 @@ export async function gaps(flags: GapsFlags): Promise<number> {
   print(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report));
   if (report.gaps.some(({ state }) => state === 'open')) return FOUND.something;
   return report.gaps.some(({ state }) => state === 'unknown') ? FOUND.unknown : FOUND.nothing;
-}
-
-function parseUser(text: string): string | number {
-  return /^\d{1,10}$/.test(text) ? Number(text) : text;
 }
 
 const HEADING = ['GAP', 'WHAT', 'STATE'] as const;

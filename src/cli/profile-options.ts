@@ -4,9 +4,7 @@ import { isatty } from 'node:tty';
 import { createEnvironment } from '../index.js';
 import type { AttributeOptions } from '../plan/attributes.js';
 import type { PlanOptions, StdioEntry } from '../plan/options.js';
-import { profileFrom } from '../review/draft.js';
 import type { ApprovedChannel, Profile } from '../review/profile.js';
-import type { LaunchPlan } from '../plan/plan.js';
 import { UsageError } from './failure.js';
 import { parsePass, parseSession, parseVariables, type RunFlags } from './run-options.js';
 
@@ -66,10 +64,6 @@ function entry(channel: ApprovedChannel | undefined, fallback: StdioEntry): Stdi
 }
 
 /** For a first draft: nothing on a terminal, what is redirected, and pipes. */
-export function draftProfile(plan: LaunchPlan): Profile {
-  return profileFrom(plan);
-}
-
 export function optionsOfDraft(flags: RunFlags): PlanOptions {
   return {
     stdio: [isatty(0) ? 'null' : 'inherit', 'pipe', 'pipe'],

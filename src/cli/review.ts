@@ -7,18 +7,19 @@ import { pinExecutable, planLaunch, type LaunchPlan } from '../index.js';
 import {
   formatReview,
   gatherEvidence,
+  parseProfile,
+  profileFrom,
+  profileJsonSchema,
   readProfile,
   review,
+  type Profile,
   type ReviewEvidence,
 } from '../review.js';
 import { playEach } from '../review/cards.js';
-import { parseProfile } from '../review/parse.js';
 import { formatCards, formatGates } from '../review/print.js';
-import type { Profile } from '../review/profile.js';
-import { profileJsonSchema } from '../review/schema.js';
 import { UsageError } from './failure.js';
 import { complain, print } from './output.js';
-import { askByProfile, draftProfile, optionsOfDraft } from './profile-options.js';
+import { askByProfile, optionsOfDraft } from './profile-options.js';
 import type { RunFlags } from './run-options.js';
 import { containmentFor } from './supervision.js';
 
@@ -35,7 +36,7 @@ export async function reviewLaunch(
   flags: ReviewFlags,
 ): Promise<number> {
   if (flags.profile === undefined) {
-    if (flags.cards === true && file === undefined) return await playOnExample(flags);
+    if (flags.cards === true && file === undefined) return playOnExample(flags);
     throw new UsageError('review: by what? write --profile FILE');
   }
   const approved = readProfile(flags.profile);
@@ -54,8 +55,12 @@ async function judge(
   const pinned = sha256 === undefined ? undefined : await pinExecutable(path);
   const options =
     pinned === undefined || asked.file !== path ? asked.options : { ...asked.options, pinned };
-  const plan = planLaunch(asked.file, asked.args, options);
-  pinned?.[Symbol.dispose]();
+  let plan: LaunchPlan;
+  try {
+    plan = planLaunch(asked.file, asked.args, options);
+  } finally {
+    pinned?.[Symbol.dispose]();
+  }
   return flags.cards === true ? play(plan, approved, flags) : decide(plan, approved, flags);
 }
 
@@ -97,20 +102,20 @@ function play(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
 /** Beside dist/, in a clone and in an installed package. */
 const EXAMPLE = join(__dirname, '../../examples/text-summary');
 
-async function playOnExample(flags: ReviewFlags): Promise<number> {
+function playOnExample(flags: ReviewFlags): number {
   const approved = readProfile(join(EXAMPLE, 'profile.json'));
   const input = openSync(join(EXAMPLE, 'notes.txt'), 'r');
   try {
     const { file, args, options } = askByProfile(approved, undefined, [], flags);
     const plan = planLaunch(file, args, { ...options, stdio: [input, 'pipe', 'pipe'] });
-    return await Promise.resolve(play(plan, approved, flags));
+    return play(plan, approved, flags);
   } finally {
     closeSync(input);
   }
 }
 
 export function draft(file: string, args: readonly string[], flags: RunFlags): number {
-  const profile = parseProfile(draftProfile(planLaunch(file, args, optionsOfDraft(flags))));
+  const profile = parseProfile(profileFrom(planLaunch(file, args, optionsOfDraft(flags))));
   print(`${JSON.stringify(profile, null, 2)}\n`);
   return 0;
 }
