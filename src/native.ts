@@ -152,7 +152,9 @@ export interface NativeBinding {
   takeSyncEvents(events: SyncEvents): readonly NativeEvent[];
   /** Closes the descriptor; what was not fetched is taken back or ended. */
   closeSyncEvents(events: SyncEvents): void;
-  /** One of ours that came with a launch; what is not closed by this is closed with the events. */
+  /** One of ours is closed with the events, as those are that come with a launch. */
+  ownSyncDescriptor(events: SyncEvents, fd: number): void;
+  /** One of these, before. */
   closeSyncDescriptor(events: SyncEvents, fd: number): void;
   /** poll(2). @param entries triples: descriptor, events, and what came of them. @param timeout ms */
   poll(entries: Int32Array, timeout: number): void;

@@ -51,8 +51,14 @@ class SyncMailbox : public LaunchListener {
     return std::exchange(events_, {});
   }
 
-  // One of those that came with a launch. A Worker may be terminated at any time: what it has not
-  // closed by then is closed with the mailbox.
+  // A Worker may be terminated at any time: what it has not closed by then is closed with the
+  // mailbox.
+  void OwnDescriptor(int fd) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    open_.insert(fd);
+  }
+
+  // One of those that came with a launch, or were given by OwnDescriptor().
   void CloseDescriptor(int fd) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (open_.erase(fd) > 0) close(fd);
@@ -127,7 +133,12 @@ Napi::Value TakeSyncEvents(const Napi::CallbackInfo& info) {
 // (handle): nothing more is fetched, and its descriptor is closed.
 void CloseSyncEvents(const Napi::CallbackInfo& info) { ToMailbox(info[0])->Close(); }
 
-// (handle, descriptor that came with a launch)
+// (handle, descriptor that is closed with it)
+void OwnSyncDescriptor(const Napi::CallbackInfo& info) {
+  ToMailbox(info[0])->OwnDescriptor(info[1].As<Napi::Number>().Int32Value());
+}
+
+// (handle, descriptor that came with a launch or is owned)
 void CloseSyncDescriptor(const Napi::CallbackInfo& info) {
   ToMailbox(info[0])->CloseDescriptor(info[1].As<Napi::Number>().Int32Value());
 }
@@ -156,6 +167,8 @@ void InitSyncEvents(Napi::Env env, Napi::Object exports) {
   exports.Set("openSyncEvents", Napi::Function::New<OpenSyncEvents>(env, "openSyncEvents"));
   exports.Set("takeSyncEvents", Napi::Function::New<TakeSyncEvents>(env, "takeSyncEvents"));
   exports.Set("closeSyncEvents", Napi::Function::New<CloseSyncEvents>(env, "closeSyncEvents"));
+  exports.Set("ownSyncDescriptor",
+              Napi::Function::New<OwnSyncDescriptor>(env, "ownSyncDescriptor"));
   exports.Set("closeSyncDescriptor",
               Napi::Function::New<CloseSyncDescriptor>(env, "closeSyncDescriptor"));
   exports.Set("poll", Napi::Function::New<Poll>(env, "poll"));

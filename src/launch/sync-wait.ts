@@ -67,7 +67,8 @@ export interface SyncLaunchOptions {
  * thread; signals and whatever else the event loop would bring have to wait until it is over.
  */
 export class SyncWait implements Timers {
-  readonly #events: SyncEvents;
+  /** Where what is started for this wait tells of its end. */
+  readonly events: SyncEvents;
   readonly #ready: number;
   readonly #watched = new Map<number, Watched>();
   readonly #timers = new Set<Timer>();
@@ -77,23 +78,31 @@ export class SyncWait implements Timers {
   /** What came before somebody expected it, by id. */
   readonly #early = new Map<number, NativeEvent[]>();
 
-  /** @throws {SallyportError} stage `descriptor` */
-  constructor(file: string) {
+  private constructor(events: SyncEvents, ready: number) {
+    this.events = events;
+    this.#ready = ready;
+  }
+
+  static open(): SyncWait | NativeFailure {
     const opened = native().openSyncEvents();
-    if (isFailure(opened)) {
-      throw systemError(opened.errno, 'eventfd', adviseLimit(opened.errno), {
-        syscall: `spawn ${file}`,
-        path: file,
-        stage: 'descriptor',
-        stageSource: 'reported',
-      });
-    }
-    [this.#events, this.#ready] = opened;
+    return isFailure(opened) ? opened : new SyncWait(...opened);
+  }
+
+  /** @throws {SallyportError} stage `descriptor` */
+  static openFor(file: string): SyncWait {
+    const opened = SyncWait.open();
+    if (!isFailure(opened)) return opened;
+    throw systemError(opened.errno, 'eventfd', adviseLimit(opened.errno), {
+      syscall: `spawn ${file}`,
+      path: file,
+      stage: 'descriptor',
+      stageSource: 'reported',
+    });
   }
 
   /** What has not been heard of by now is taken back or ended. */
   close(): void {
-    native().closeSyncEvents(this.#events);
+    native().closeSyncEvents(this.events);
   }
 
   /**
@@ -116,12 +125,7 @@ export class SyncWait implements Timers {
       args,
       raw,
       (made, request) => {
-        const begun = native().launch(
-          ...request(),
-          made.noNewPrivileges,
-          this.#events,
-          keepsZombie,
-        );
+        const begun = native().launch(...request(), made.noNewPrivileges, this.events, keepsZombie);
         if (isFailure(begun)) throw launchError(made, begun);
         return [made, begun] as const;
       },
@@ -165,13 +169,18 @@ export class SyncWait implements Timers {
     this.#watched.delete(fd);
   }
 
+  /** Our end of a pipe that was there before: closed with the wait, as those are that a launch opens. */
+  ownDescriptor(fd: number): void {
+    native().ownSyncDescriptor(this.events, fd);
+  }
+
   /**
-   * Our end of a pipe, which came with a launch. Not by node:fs: a Worker warns of descriptors that it
+   * Our end of a pipe, which came with a launch or is owned. Not by node:fs: a Worker warns of descriptors that it
    * did not open there, and loses them where it is terminated.
    */
   closeDescriptor(fd: number): void {
     this.#watched.delete(fd);
-    native().closeSyncDescriptor(this.#events, fd);
+    native().closeSyncDescriptor(this.events, fd);
   }
 
   after(milliseconds: number, call: () => void): () => void {
@@ -208,7 +217,7 @@ export class SyncWait implements Timers {
     }
     native().poll(entries, this.#timeLeft());
     if (entries[2] !== 0) {
-      for (const event of native().takeSyncEvents(this.#events)) this.#deliver(event);
+      for (const event of native().takeSyncEvents(this.events)) this.#deliver(event);
     }
     for (const [index, [fd, entry]] of watched.entries()) {
       const seen = entries[3 * (index + 1) + 2] ?? 0;

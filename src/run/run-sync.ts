@@ -86,7 +86,7 @@ class SyncRun {
     let files: SyncFiles | null = null;
     try {
       try {
-        wait = new SyncWait(this.#file);
+        wait = SyncWait.openFor(this.#file);
         files = openSyncFiles(this.#wish, this.#file, wait);
         this.#contained = this.#start(wait, files.outputs.place(this.#wish.plan));
       } catch (error) {

@@ -90,6 +90,35 @@ onEachNode((node, major) => {
     expect([plain, registered]).toEqual([`1\n${uv}`, `${isKnown ? 1 : 0}\n${uv}`]);
   });
 
+  it('ends a Worker that waits in spawnSync, and leaves no descriptor of it', async () => {
+    const script = `
+      const { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } = require('node:fs');
+      const { setTimeout } = require('node:timers/promises');
+      const { Worker } = require('node:worker_threads');
+      const pipes = () => readdirSync('/proc/self/fd').filter((fd) => {
+        try { return /^(pipe|socket)/.test(require('node:fs').readlinkSync('/proc/self/fd/' + fd)); }
+        catch { return false; }
+      }).length;
+      const code = \`const { workerData } = require('node:worker_threads');
+        const look = 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 6';
+        const input = Buffer.alloc(1_000_000);
+        require('node:child_process').spawnSync('sh', ['-c', look, workerData], { input });\`;
+      (async () => {
+        const scratch = mkdtempSync('/tmp/compat-');
+        const before = pipes();
+        const worker = new Worker(code, { eval: true, workerData: scratch + '/pid' });
+        while (!existsSync(scratch + '/pid')) await setTimeout(20);
+        await worker.terminate();
+        const pid = Number(readFileSync(scratch + '/pid'));
+        rmSync(scratch, { recursive: true });
+        let lives = true;
+        try { process.kill(pid); } catch { lives = false; }
+        while (pipes() > before) await setTimeout(20);
+        console.log(lives);
+      })();`;
+    expect(await both(node, script)).toEqual(['false', 'true']);
+  }, 60_000);
+
   it('is not installed under the permission model', async () => {
     const flag = major === 20 ? '--experimental-permission' : '--permission';
     const flags = [flag, '--allow-fs-read=*', '--allow-child-process', '--allow-addons'];
