@@ -14,10 +14,10 @@ export {
   Environment,
   type AllowEntry,
   type CacheEntry,
-  type CredentialVariables,
   type EnvironmentRequest,
   type SetEntry,
 } from './plan/create-environment.js';
+export type { CredentialVariables } from './plan/credential-variables.js';
 export type {
   CacheGrant,
   EnvironmentGrant,

@@ -1,29 +1,49 @@
 // Puts what a broker delivers into an environment.
-import type { DeliveredCredentials } from './broker.js';
+import { Environment } from '../plan/create-environment.js';
+import {
+  mergeCredentials,
+  mergeVariables,
+  takeCredentials,
+  type CredentialVariables,
+} from '../plan/credential-variables.js';
+import {
+  recordEnvironment,
+  resolveEnvironment,
+  type ResolvedEnvironment,
+} from '../plan/environment.js';
+import { takeVariables } from '../plan/variables.js';
 
-const GIT_COUNT = 'GIT_CONFIG_COUNT';
-
-/**
- * The variables with those of the broker, and without those that would win over them. Configuration
- * that git is given by GIT_CONFIG_COUNT already comes first.
- */
+export function applyCredentials(
+  environment: Environment,
+  delivered: CredentialVariables,
+): Environment;
 export function applyCredentials(
   variables: Readonly<Record<string, string>>,
-  { environment, remove }: DeliveredCredentials,
-): Record<string, string> {
-  const kept = Object.entries(variables).filter(([name]) => !remove.includes(name));
-  // Without a prototype, as all environments here.
-  const result = Object.assign(
-    Object.create(null) as Record<string, string>,
-    Object.fromEntries(kept),
+  delivered: CredentialVariables,
+): Record<string, string>;
+/**
+ * The variables with those of the broker, and without those that would win over them. An environment
+ * keeps its record. Configuration that git is given by GIT_CONFIG_COUNT already comes first.
+ *
+ * @throws {SallyportTypeError}
+ */
+export function applyCredentials(
+  variables: Environment | Readonly<Record<string, string>>,
+  delivered: CredentialVariables,
+): Environment | Record<string, string> {
+  if (variables instanceof Environment) return addTo(resolveEnvironment(variables), delivered);
+  const made = takeCredentials(delivered, 'delivered');
+  return mergeVariables(takeVariables(variables, 'variables'), made).variables;
+}
+
+/** The same, to what a run is given as `env`. */
+export function addTo(
+  { variables, source, record }: ResolvedEnvironment,
+  delivered: CredentialVariables,
+): Environment {
+  const merged = mergeCredentials(
+    { variables, record: recordEnvironment(variables, source, record) },
+    takeCredentials(delivered, 'delivered'),
   );
-  const before = Number(result[GIT_COUNT] ?? 0);
-  const added = environment[GIT_COUNT];
-  for (const [name, value] of Object.entries(environment)) {
-    const [, what, index] = /^GIT_CONFIG_(KEY|VALUE)_(\d+)$/.exec(name) ?? [];
-    if (what === undefined) result[name] = value;
-    else result[`GIT_CONFIG_${what}_${before + Number(index)}`] = value;
-  }
-  if (added !== undefined) result[GIT_COUNT] = String(before + Number(added));
-  return result;
+  return new Environment(merged.variables, merged.record);
 }

@@ -25,6 +25,8 @@ export interface DeliveredCredentials {
   readonly remove: readonly string[];
   /** Absolute paths of the files that were made. */
   readonly files: readonly string[];
+  /** Those of the sources; left out where there is none. */
+  readonly reason?: string;
 }
 
 export interface OpenCredentialsOptions {
@@ -218,10 +220,12 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     this.#assembly = assembly;
     const runEnd = deadline === undefined ? Infinity : Date.now() + deadline;
     for (const fresh of this.#credentials) fresh.keepUntil(runEnd);
+    const reason = granted.map(({ source }) => source.reason).join('; ');
     return Object.freeze({
       environment: Object.freeze({ ...assembly.environment }),
       remove: [...assembly.remove],
       files: files.paths,
+      ...(reason === '' ? undefined : { reason }),
     });
   }
 

@@ -7,7 +7,7 @@ import { takeRunOptions, type RunOptions } from '../run/options.js';
 import { appendRecord, openRecord } from '../run/record.js';
 import type { RunReport } from '../run/report.js';
 import { run, type Run } from '../run/run.js';
-import { applyCredentials } from './apply.js';
+import { addTo } from './apply.js';
 import { CredentialBroker, type DeliveredCredentials } from './broker.js';
 import type { CredentialReport } from './report.js';
 
@@ -141,7 +141,7 @@ async function runOnce(
   }
   const running = start({
     ...options,
-    env: applyCredentials(resolveEnvironment(options.env).variables, delivered),
+    env: addTo(resolveEnvironment(options.env), delivered),
     // A mask of the caller's own takes its place; `undefined` is none.
     output: { ...options.output, mask: options.output?.mask ?? (() => broker.mask()) },
   });

@@ -4,6 +4,13 @@ import { homedir } from 'node:os';
 import { invalid } from '../errors.js';
 import { isRecord, takeOwn } from '../own-properties.js';
 import {
+  isAdded,
+  mergeCredentials,
+  takeCredentials,
+  type CredentialVariables,
+  type MadeForRun,
+} from './credential-variables.js';
+import {
   describeGrant,
   freezeRecord,
   NO_REASON,
@@ -13,16 +20,16 @@ import {
   type GrantOrigin,
 } from './environment-record.js';
 import { joinPath } from './directory.js';
-import { takeString } from './options.js';
 import { CACHES, PRESETS, type CacheName, type PresetName } from './presets.js';
 import {
   emptyRecord,
   malformed,
   ownVariable,
   takeEntries,
+  takeList,
   takeName,
+  takeReason,
   takeValue,
-  takeVariables,
   type Variables,
 } from './variables.js';
 import { takeRunId, takeWorkspace, workspaceVariables } from './workspace-layout.js';
@@ -49,17 +56,6 @@ export interface SetEntry {
 /** A cache of a tool under the real HOME that the run may read, and why. */
 export interface CacheEntry {
   name: CacheName;
-  reason?: string;
-}
-
-/** Variables that were made for this run, as a credential broker hands them over. */
-export interface CredentialVariables {
-  /** Variables with their values. */
-  environment: Readonly<Record<string, string>>;
-  /** Names that must not be there, since they would be used instead. */
-  remove?: readonly string[];
-  /** Absolute paths of files that were made for the run: for the record. */
-  files?: readonly string[];
   reason?: string;
 }
 
@@ -132,8 +128,7 @@ export function createEnvironment(request: EnvironmentRequest = {}): Environment
     for (const [name, value, reason] of takeSet(wish.set))
       builder.grant(name, value, 'set', reason);
   }
-  for (const entry of takeCredentials(wish.credentials)) builder.addCredentials(entry);
-  return builder.finish();
+  return takeAllCredentials(wish.credentials).reduce(addCredentials, builder.finish());
 }
 
 /** Of a child that is given nothing. */
@@ -149,7 +144,6 @@ class Builder {
   readonly #passedThrough: string[] = [];
   readonly #grants = new Map<string, EnvironmentGrant>();
   readonly #caches: CacheGrant[] = [];
-  readonly #files: string[] = [];
   readonly #absent = new Set<string>();
   #runId: string | null = null;
   #workspace: string | null = null;
@@ -210,23 +204,6 @@ class Builder {
     }
   }
 
-  /** After all others: what the caller named as well would be used instead, so that is a mistake. */
-  addCredentials({ environment, remove, reason, files }: Minted): void {
-    this.#files.push(...files);
-    for (const name of [...remove, ...Object.keys(environment)]) {
-      const { origin } = this.#grants.get(name) ?? {};
-      if (origin === undefined) continue;
-      throw wrong(
-        origin === 'set' ? `set.${name}` : origin === 'credentials' ? 'credentials' : 'allow',
-        origin === 'credentials'
-          ? `two of them give ${name}: leave one out`
-          : `${name} would be used instead of the credentials of the run: leave it out`,
-      );
-    }
-    for (const [name, value] of Object.entries(environment))
-      this.grant(name, value, 'credentials', reason);
-  }
-
   finish(): Environment {
     const record = freezeRecord({
       runId: this.#runId,
@@ -235,7 +212,7 @@ class Builder {
       passedThrough: this.#passedThrough,
       grants: [...this.#grants.values()],
       caches: this.#caches,
-      files: this.#files,
+      files: [],
       absent: [...this.#absent],
     });
     return new Environment(Object.freeze(this.#variables), record);
@@ -295,40 +272,27 @@ function takeKnown<Name extends string>(
   });
 }
 
-interface Minted {
-  readonly environment: Variables;
-  readonly remove: readonly string[];
-  readonly files: readonly string[];
-  readonly reason: string | undefined;
+function takeAllCredentials(value: unknown): MadeForRun[] {
+  if (isRecord(value)) return [takeCredentials(value, 'credentials')];
+  return takeList(value, 'credentials').map((entry, index) =>
+    takeCredentials(entry, `credentials[${index}]`),
+  );
 }
 
-function takeCredentials(value: unknown): Minted[] {
-  const entries = isRecord(value) ? [value] : takeList(value, 'credentials');
-  return entries.map((entry, index) => {
-    const position = isRecord(value) ? 'credentials' : `credentials[${index}]`;
-    const own = takeOwn(entry, position, ['environment', 'remove', 'files', 'reason']);
-    const remove = takeList(own.remove, `${position}.remove`);
-    return {
-      environment: takeVariables(own.environment, `${position}.environment`),
-      remove: remove.map((name, at) => takeName(name, `${position}.remove[${at}]`)),
-      files: takeList(own.files, `${position}.files`).map((file, at) =>
-        takeString(file, `${position}.files[${at}]`),
-      ),
-      reason: takeReason(own.reason, `${position}.reason`).reason,
-    };
-  });
-}
-
-function takeList(value: unknown, option: string): unknown[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value)) throw wrong(option, 'must be an array');
-  return Array.from(value);
-}
-
-function takeReason(reason: unknown, position: string): { reason?: string } {
-  if (reason === undefined) return {};
-  if (typeof reason === 'string' && reason.trim() !== '') return { reason };
-  throw wrong(position, 'must be text that is not empty');
+/** What the caller named as well would be taken away or be used instead, so that is a mistake. */
+function addCredentials({ variables, record }: Environment, made: MadeForRun): Environment {
+  for (const name of [...made.remove, ...Object.keys(made.environment)]) {
+    const origin = record.grants.find((grant) => grant.name === name)?.origin;
+    if (origin === undefined || isAdded(name)) continue;
+    throw wrong(
+      origin === 'set' ? `set.${name}` : origin === 'credentials' ? 'credentials' : 'allow',
+      origin === 'credentials'
+        ? `two of them give ${name}: leave one out`
+        : `${name} would be used instead of the credentials of the run: leave it out`,
+    );
+  }
+  const merged = mergeCredentials({ variables, record }, made);
+  return new Environment(merged.variables, merged.record);
 }
 
 function wrong(option: string, message: string): Error {

@@ -55,6 +55,20 @@ export function malformed(position: string, message: string): Error {
   return invalid('ERR_SALLYPORT_INVALID_ENVIRONMENT', position, message);
 }
 
+export function takeList(value: unknown, option: string): unknown[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, 'must be an array');
+  }
+  return Array.from(value);
+}
+
+export function takeReason(reason: unknown, position: string): { reason?: string } {
+  if (reason === undefined) return {};
+  if (typeof reason === 'string' && reason.trim() !== '') return { reason };
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', position, 'must be text that is not empty');
+}
+
 /** @returns our own value; undefined where the variable is not set */
 export function ownVariable(name: string): string | undefined {
   const value = process.env[name];

@@ -3,7 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { createCredentialBroker, runWithCredentials } from '../../src/credentials.js';
+import {
+  applyCredentials,
+  createCredentialBroker,
+  runWithCredentials,
+} from '../../src/credentials.js';
+import { createEnvironment } from '../../src/index.js';
 import { contained } from '../run/support.js';
 import { makeScratch } from '../support/fixtures.js';
 import { madeUpPassword, refusalOf, runId } from './support/scenes.js';
@@ -70,6 +75,66 @@ describe('a credential delivered by variables', () => {
     const sources = ['one', 'two'].map((name) => madeUpPassword(null, { name, delivery }).source);
     const broker = createCredentialBroker({ runId, sources });
     await expect(broker.open()).rejects.toThrow('two deliveries set DATABASE_PASSWORD');
+  });
+});
+
+describe('the environment of a run with credentials', () => {
+  const set = { PURPOSE: { value: 'a test', reason: 'the program prints it' } };
+
+  it('has its own reasons and its workspace, and those of the sources', async () => {
+    const workspace = makeScratch();
+    const { source } = madeUpPassword(null, { delivery });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const report = await runWithCredentials(broker, 'pwd', [], {
+      ...contained,
+      env: createEnvironment({ runId, workspace, set }),
+    });
+    expect(report.output.stdout.text).toBe(`${workspace}\n`);
+    expect(report.plan?.environment).toMatchObject({
+      runId,
+      workspace,
+      fixed: expect.arrayContaining(['PATH', 'HOME']) as string[],
+      grants: [
+        { name: 'PURPOSE', origin: 'set', reason: 'the program prints it' },
+        { name: 'AWS_EC2_METADATA_DISABLED', origin: 'credentials', reason: 'a test' },
+        { name: 'DATABASE_PASSWORD', origin: 'credentials', reason: 'a test' },
+      ],
+    });
+  });
+
+  it('says of a plain record what was given, and what was made for it', async () => {
+    const broker = createCredentialBroker({ runId, sources: [] });
+    const report = await runWithCredentials(broker, '/bin/true', [], {
+      ...contained,
+      env: { PATH: '/bin' },
+    });
+    expect(report.plan?.environment.grants).toMatchObject([
+      { name: 'PATH', origin: 'given' },
+      { name: 'AWS_EC2_METADATA_DISABLED', origin: 'credentials', reason: 'no reason given' },
+    ]);
+  });
+
+  it('is the same by hand', () => {
+    const delivered = { environment: { TOKEN: 'made up' }, remove: ['PURPOSE'], files: ['/x'] };
+    const environment = createEnvironment({ runId, set });
+    const { variables, record } = applyCredentials(environment, delivered);
+    expect({ ...variables }).toEqual(applyCredentials(environment.variables, delivered));
+    expect(variables).not.toHaveProperty('PURPOSE');
+    expect(record).toMatchObject({
+      runId,
+      grants: [{ name: 'TOKEN', origin: 'credentials' }],
+      files: ['/x'],
+    });
+  });
+
+  it.each([
+    [undefined, { environment: {} }, 'variables'],
+    [{}, undefined, 'delivered.environment'],
+    [{}, { environment: {}, remove: 'X' }, 'delivered.remove'],
+  ])('cannot be made of %o and %o', (variables, delivered, option) => {
+    expect(() => applyCredentials(variables as never, delivered as never)).toThrow(
+      expect.objectContaining({ stage: 'plan', stagePath: option }) as Error,
+    );
   });
 });
 

@@ -285,6 +285,42 @@ describe('credentials', () => {
   });
 });
 
+describe('configuration of git among credentials', () => {
+  const git = (key: string, reason: string) => ({
+    environment: { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: key, GIT_CONFIG_VALUE_0: reason },
+    reason,
+  });
+
+  it('comes after what the caller sets, and after that of others', () => {
+    const { variables, record } = createEnvironment({
+      set: {
+        GIT_CONFIG_COUNT: '1',
+        GIT_CONFIG_KEY_0: 'user.name',
+        GIT_CONFIG_VALUE_0: { value: 'made up', reason: 'commits have an author' },
+      },
+      credentials: [git('a.helper', 'first'), git('b.helper', 'second')],
+    });
+    expect(variables).toMatchObject({
+      GIT_CONFIG_COUNT: '3',
+      GIT_CONFIG_KEY_0: 'user.name',
+      GIT_CONFIG_VALUE_0: 'made up',
+      GIT_CONFIG_KEY_1: 'a.helper',
+      GIT_CONFIG_KEY_2: 'b.helper',
+      GIT_CONFIG_VALUE_2: 'second',
+    });
+    const reasonOf = (name: string) => record.grants.find((grant) => grant.name === name)?.reason;
+    expect(reasonOf('GIT_CONFIG_VALUE_0')).toBe('commits have an author');
+    expect(reasonOf('GIT_CONFIG_KEY_1')).toBe('first');
+    expect(record.grants.filter(({ name }) => name === 'GIT_CONFIG_COUNT')).toHaveLength(1);
+  });
+
+  it('comes in the place of a count that is none', () => {
+    const set = { GIT_CONFIG_COUNT: 'many' };
+    const { variables } = createEnvironment({ set, credentials: git('a.helper', 'first') });
+    expect(variables).toMatchObject({ GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'a.helper' });
+  });
+});
+
 describe('variables that name descriptors', () => {
   const warningsOf = (set: Record<string, string>, pass: number[] = []) =>
     planLaunch('/bin/true', [], {
