@@ -2,8 +2,9 @@
 import { closeSync } from 'node:fs';
 
 import { invalid } from '../errors.js';
+import { takeOwn } from '../own-properties.js';
 import { resolveEnvironment } from '../plan/environment.js';
-import { takeRunOptions, type RunOptions } from '../run/options.js';
+import { RUN_OPTION_NAMES, takeRunOptions, type RunOptions } from '../run/options.js';
 import { appendRecord, openRecord } from '../run/record.js';
 import type { RunReport } from '../run/report.js';
 import { run, type Run } from '../run/run.js';
@@ -36,14 +37,6 @@ export function runWithCredentials(
   options: RunOptions = {},
 ): CredentialedRun {
   const handle = new Handle();
-  if (!(broker instanceof CredentialBroker)) {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'broker', 'must be of createCredentialBroker');
-  }
-  const { signal } = options;
-  if (signal instanceof AbortSignal) {
-    if (signal.aborted) handle.abort();
-    else signal.addEventListener('abort', handle.abort, { once: true, signal: handle.over });
-  }
   const report = supervise(broker, file, args, options, handle).finally(() => {
     handle.finish();
   });
@@ -68,13 +61,18 @@ class Handle {
     });
   }
 
-  get over(): AbortSignal {
-    return this.#over.signal;
-  }
-
   readonly abort = (): void => {
     this.aborted.abort();
   };
+
+  get isAborted(): boolean {
+    return this.aborted.signal.aborted;
+  }
+
+  follow(signal: AbortSignal | undefined): void {
+    if (signal?.aborted === true) this.abort();
+    else signal?.addEventListener('abort', this.abort, { once: true, signal: this.#over.signal });
+  }
 
   begin(running: Run): Run {
     this.running = running;
@@ -95,13 +93,17 @@ async function supervise(
   options: RunOptions,
   handle: Handle,
 ): Promise<CredentialedReport> {
+  if (!(broker instanceof CredentialBroker)) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'broker', 'must be of createCredentialBroker');
+  }
   // Before anything is minted: a mistake costs nothing.
-  const { record } = takeRunOptions(options);
-  const { record: _taken, ...rest } = options;
+  const { record, deadline, signal } = takeRunOptions(options);
+  handle.follow(signal);
   // By us, since the record of the run has to have what we add to it.
+  const { record: _ours, ...own } = takeOwn(options, 'options', RUN_OPTION_NAMES) as RunOptions;
   let fd = record === undefined ? undefined : openRecord(record, file);
   try {
-    const report = await runOnce(broker, file, args, rest, handle);
+    const report = await runOnce(broker, file, args, own, deadline, handle);
     const complete = { ...report, credentials: await broker.close() };
     if (fd !== undefined && record !== undefined) {
       const open = fd;
@@ -120,21 +122,23 @@ async function runOnce(
   file: string,
   args: readonly string[] | undefined,
   options: RunOptions,
+  deadline: number | undefined,
   handle: Handle,
 ): Promise<RunReport> {
   const { signal } = handle.aborted;
   const start = (own: RunOptions): Run => handle.begin(run(file, args, { ...own, signal }));
+  // Nothing is minted for a run that does not begin.
+  if (handle.isAborted) return await start(options);
   const closeEarly = (): void => {
     void broker.close();
   };
   signal.addEventListener('abort', closeEarly, { once: true });
   let delivered: DeliveredCredentials;
   try {
-    const { deadline } = options;
     delivered = await broker.open(deadline === undefined ? {} : { deadline });
   } catch (error) {
     // Not started, for the reason that the report then gives.
-    if (signal.aborted) return await start(options);
+    if (handle.isAborted) return await start(options);
     throw error;
   } finally {
     signal.removeEventListener('abort', closeEarly);

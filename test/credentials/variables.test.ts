@@ -9,6 +9,7 @@ import {
   runWithCredentials,
 } from '../../src/credentials.js';
 import { createEnvironment } from '../../src/index.js';
+import { strictProfile } from '../../src/review.js';
 import { contained } from '../run/support.js';
 import { makeScratch } from '../support/fixtures.js';
 import { madeUpPassword, refusalOf, runId } from './support/scenes.js';
@@ -188,6 +189,55 @@ describe('a run with credentials', () => {
     expect(report.outcome).toMatchObject({ kind: 'aborted', code: null });
     expect(await running.started).toBeNull();
     expect(report.credentials.end).not.toBeNull();
+  });
+
+  it('that is aborted before has nothing minted for it', async () => {
+    const { source, passwords } = madeUpPassword(null, { delivery });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const report = await runWithCredentials(broker, 'true', [], {
+      ...contained,
+      signal: AbortSignal.abort(),
+    });
+    expect(report.outcome).toMatchObject({ kind: 'aborted', code: null });
+    expect(report.credentials.end).not.toBeNull();
+    expect(passwords).toEqual([]);
+  });
+
+  it('may have its deadline from a profile', async () => {
+    const { source } = madeUpPassword(60_000, { delivery });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const profile = strictProfile({
+      executable: '/bin/true',
+      arguments: [],
+      environment: {},
+      cwd: '/',
+    });
+    const running = runWithCredentials(broker, '/bin/true', [], {
+      ...contained,
+      cwd: '/',
+      profile: { ...profile, limits: { deadline: 30_000 } },
+    });
+    // The profile knows none of its variables: it is reviewed, and no more.
+    const { outcome } = await running;
+    expect(outcome).toMatchObject({ error: { code: 'ERR_SALLYPORT_NOT_ADMITTED' } });
+  });
+
+  it('takes null for what is left out', async () => {
+    const broker = createCredentialBroker({ runId, sources: [] });
+    const running = runWithCredentials(broker, 'true', [], {
+      ...contained,
+      ...({ record: null, signal: null, deadline: null } as object),
+    });
+    expect((await running).outcome.code).toBe(0);
+    const other = createCredentialBroker({ runId, sources: [] });
+    const report = await runWithCredentials(other, 'true', [], null as never);
+    expect(report.outcome.code).toBe(0);
+  });
+
+  it('refuses another broker, as a rejection', async () => {
+    const running = runWithCredentials({} as never, 'true');
+    await expect(running).rejects.toMatchObject({ stagePath: 'broker' });
+    expect(await running.started).toBeNull();
   });
 
   it('that is aborted while it runs is ended', async () => {
