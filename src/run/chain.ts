@@ -87,7 +87,8 @@ function findFault(line: string, previous: string | null, index: number): string
   const record = parse(line);
   if (record === null) return 'it is no record';
   const { chain } = record;
-  if (chain === undefined) return 'it carries no digest: it was not written into a chain';
+  if (typeof chain !== 'object' || chain === null)
+    return 'it carries no digest: it was not written into a chain';
   if (chain.previous !== previous) {
     return previous === null
       ? 'it is the first and carries the digest of one before it: that is missing'
@@ -96,7 +97,7 @@ function findFault(line: string, previous: string | null, index: number): string
   return chain.index === index ? null : `it counts itself as number ${chain.index + 1}`;
 }
 
-function parse(line: string | Buffer): { chain?: Link } | null {
+function parse(line: string | Buffer): { chain?: Link | null } | null {
   try {
     const value: unknown = JSON.parse(String(line));
     return typeof value === 'object' && value !== null ? value : null;

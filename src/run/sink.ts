@@ -20,7 +20,7 @@ export interface Sink {
   readonly fault: Error | null;
 }
 
-const ABANDONED = 'the run was over before everything was delivered';
+export const ABANDONED = 'the run was over before everything was delivered';
 
 export function sinkToFile(fd: number): Sink {
   return new StreamSink(createWriteStream('', { fd }), true);
@@ -150,9 +150,10 @@ class LineSink implements Sink {
     }
     for (const [index, line] of lines.entries()) {
       try {
-        const wait = this.#listener(line);
-        if (wait instanceof Promise) {
-          return this.#enqueue(wait.then(() => this.#deliverFrom(lines, index + 1)));
+        const wait: unknown = this.#listener(line);
+        if (isPromise(wait)) {
+          const rest = Promise.resolve(wait).then(() => this.#deliverFrom(lines, index + 1));
+          return this.#enqueue(rest);
         }
       } catch (error) {
         this.#fail(error);
@@ -184,4 +185,9 @@ class LineSink implements Sink {
     this.fault ??= error instanceof Error ? error : new Error(String(error));
     this.error ??= this.fault;
   }
+}
+
+/** Also one of another realm, or of a library's own. */
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }

@@ -10,6 +10,7 @@ import type { PipeHolder } from './holders.js';
 import { Keeper } from './keeper.js';
 import type { ChannelWish } from './output-options.js';
 import type { ChannelReport } from './report.js';
+import { ABANDONED } from './sink.js';
 import type { SyncSink } from './sync-sink.js';
 
 /** What a new pipe holds, pipe(7), and what is read at once. */
@@ -96,7 +97,7 @@ export class SyncChannel {
     this.stop('cut');
     if (this.#sink === null) return;
     if (this.#rest !== null && this.#sink.error === null) {
-      this.#sink.error = new Error('the run was over before everything was delivered');
+      this.#sink.error = new Error(ABANDONED);
     }
     if (this.#sink.fd !== null) this.#wait.unwatch(this.#sink.fd);
     this.#rest = null;

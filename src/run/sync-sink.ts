@@ -3,6 +3,7 @@ import { closeSync, writeSync } from 'node:fs';
 
 import { invalid } from '../errors.js';
 import { LineCutter } from './lines.js';
+import { isPromise } from './sink.js';
 
 /** Takes what is poured, in order. */
 export interface SyncSink {
@@ -76,17 +77,17 @@ export class SyncLineSink implements SyncSink {
     for (const line of lines) {
       if (this.fault !== null) return;
       try {
-        if (isPromise(this.#listener(line))) throw notWaitedFor();
+        const given = this.#listener(line);
+        if (!isPromise(given)) continue;
+        // Nobody else hears of its failure, which would end the process.
+        Promise.resolve(given).catch(() => undefined);
+        throw notWaitedFor();
       } catch (error) {
         this.fault = error instanceof Error ? error : new Error(String(error));
         this.error ??= this.fault;
       }
     }
   }
-}
-
-function isPromise(value: unknown): boolean {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
 function notWaitedFor(): Error {

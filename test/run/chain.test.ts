@@ -42,6 +42,12 @@ describe('a chain', () => {
     ['put in', (all) => [...all.slice(0, 4), all[2] ?? '', ...all.slice(4)], 5, 'put in'],
     ['exchanged', (all) => [all[1] ?? '', all[0] ?? '', ...all.slice(2)], 1, 'missing'],
     ['of something else', (all) => [...all.slice(0, 3), '{}', ...all.slice(3)], 4, 'no digest'],
+    [
+      'of no chain',
+      (all) => [...all.slice(0, 3), '{"chain":null}', ...all.slice(3)],
+      4,
+      'no digest',
+    ],
     ['of no JSON', (all) => [...all.slice(0, 3), 'x', ...all.slice(3)], 4, 'no record'],
   ])('with a record that is %s is broken there', (_what, change, line, why) => {
     const { broken } = checkChain(join(change([...lines])));

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Writable } from 'node:stream';
 import { inspect } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 
 import { run, type Keep, type RunOptions } from '../../src/index.js';
@@ -314,6 +315,13 @@ describe('to', () => {
       output: { stdout: { to: (line) => void lines.push(line) } },
     });
     expect(lines).toEqual(['one', 'two', '', 'last']);
+  });
+
+  it('a function that returns a promise of another realm: it is waited for', async () => {
+    const error = new Error('late');
+    const Other = runInNewContext('Promise') as PromiseConstructor;
+    const output = { stdout: { to: () => Other.reject(error) } };
+    await expect(run('echo', ['x'], { ...contained, output })).rejects.toBe(error);
   });
 
   it('a function that throws: the run is ended, and rejects with it', async () => {

@@ -203,6 +203,23 @@ describe('what only the event loop could serve is refused, and nothing is starte
     const options = { output: { stdout: { to } } } as unknown as RunSyncOptions;
     expect(thrown(() => runSync('yes', [], options)).message).toContain('returned a promise');
   });
+
+  it('a function whose promise rejects: that ends no process', async () => {
+    const message = await inNode(async ({ sallyport }) => {
+      const to = async (): Promise<void> => {
+        throw new Error('late');
+      };
+      let said = '';
+      try {
+        sallyport.runSync('echo', ['x'], { output: { stdout: { to } } });
+      } catch (error) {
+        said = (error as Error).message;
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      return said;
+    }, null);
+    expect(message).toContain('returned a promise');
+  });
 });
 
 it('takes back a launch that does not come to its program before the deadline', async () => {
