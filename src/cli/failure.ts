@@ -1,10 +1,20 @@
-// What went wrong → one sentence and an exit code.
+// How a program ended → an exit code; what went wrong → one sentence and an exit code.
+import { constants } from 'node:os';
+
 import { CommanderError } from 'commander';
 
 import type { SallyportError } from '../errors.js';
 
 /** As env(1), nice(1) and the shells have them. */
 export const EXIT = { failed: 125, notExecutable: 126, notFound: 127, signalBase: 128 } as const;
+
+/** Of a program that ran, as a shell has it. @param signal its name */
+export function exitCodeOf(code: number | null, signal: string | null): number {
+  if (code !== null) return code;
+  if (signal === null) return EXIT.failed;
+  // Realtime signals have no name of their own: SIG34.
+  return EXIT.signalBase + (constants.signals[signal as NodeJS.Signals] ?? Number(signal.slice(3)));
+}
 
 /** The user wrote something that cannot be meant. */
 export class UsageError extends Error {}

@@ -1,10 +1,9 @@
 // `sallyport run --profile FILE`: reviewed, held at its exec, run, and reported.
-import { constants } from 'node:os';
-
 import { planLaunch, run, shieldParent, type RunReport } from '../index.js';
 import { formatLedger, ledger, readProfile } from '../review.js';
 import { formatGates } from '../review/print.js';
-import { EXIT, UsageError } from './failure.js';
+import { toError } from '../run/report.js';
+import { exitCodeOf, explainFailure, UsageError } from './failure.js';
 import { complain, print } from './output.js';
 import { tellWarnings } from './plan-warnings.js';
 import { askByProfile } from './profile-options.js';
@@ -23,6 +22,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'json',
   'shield',
 ]);
+
+const ABORTING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 function refuseOthers(flags: RunFlags): void {
   for (const [name, value] of Object.entries(flags) as Array<[string, unknown]>) {
@@ -67,25 +68,25 @@ export async function runByProfile(
   const abort = (): void => {
     running.abort();
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, abort);
-  const report = await running;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, abort);
-  return conclude(report);
+  for (const signal of ABORTING) process.on(signal, abort);
+  try {
+    return conclude(await running);
+  } finally {
+    for (const signal of ABORTING) process.off(signal, abort);
+  }
 }
 
 function conclude({ plan, outcome, admission }: RunReport): number {
   if (plan !== null) tellWarnings(plan);
   const { error, kind, code, signal } = outcome;
   if (error !== undefined) {
-    complain(error.message);
+    const { sentence, exitCode } = explainFailure(toError(error));
+    complain(sentence);
     if (admission.decision === 'hold' || admission.decision === 'reject') {
       for (const text of formatGates(admission.gates)) process.stderr.write(`${text}\n`);
     }
-    if (error.stage === 'lookup' && error.code === 'ENOENT') return EXIT.notFound;
-    return error.stage === 'lookup' || error.stage === 'exec' ? EXIT.notExecutable : EXIT.failed;
+    return exitCode;
   }
   if (kind !== 'exited' && kind !== 'signaled') complain(`run: it was ended: ${kind}`);
-  if (code !== null) return code;
-  const number = constants.signals[(signal ?? '') as NodeJS.Signals];
-  return number === undefined ? EXIT.failed : EXIT.signalBase + number;
+  return exitCodeOf(code, signal);
 }

@@ -1,19 +1,16 @@
 // `sallyport run`: starts one program with exactly what is named, and ends as it ended.
-import { constants } from 'node:os';
-
 import {
   describePlan,
   planLaunch,
   shieldParent,
   spawn,
   type Child,
-  type ExitStatus,
   type SallyportError,
   type SpawnOptions,
 } from '../index.js';
 import { native } from '../native.js';
 import { buildEnvironment, enterWorkspace, leaveWorkspace } from './environment-options.js';
-import { EXIT, UsageError } from './failure.js';
+import { exitCodeOf, UsageError } from './failure.js';
 import { formatLedger, ledger } from '../review.js';
 import type { Job } from './job.js';
 import { complain, print } from './output.js';
@@ -85,7 +82,7 @@ export async function run(
     supervision,
     leave,
   };
-  return native().exitNow(await runSupervised(call, exitCode));
+  return native().exitNow(await runSupervised(call));
 }
 
 async function start(
@@ -109,7 +106,7 @@ async function start(
   await job.end(status);
   if (status.lost)
     complain(`run: how ${file} ended is not known: something else in this process waited for it`);
-  return native().exitNow(exitCode(status));
+  return native().exitNow(exitCodeOf(status.code, status.signal));
 }
 
 function startChild(job: Job, file: string, args: readonly string[], options: SpawnOptions): Child {
@@ -123,11 +120,4 @@ function startChild(job: Job, file: string, args: readonly string[], options: Sp
     const { foreground: _, ...rest } = options;
     return spawn(file, args, rest);
   }
-}
-
-function exitCode({ code, signal }: ExitStatus): number {
-  if (code !== null) return code;
-  if (signal === null) return EXIT.failed;
-  // Realtime signals have no name of their own: SIG34.
-  return EXIT.signalBase + (constants.signals[signal] ?? Number(signal.slice(3)));
 }

@@ -5,7 +5,7 @@ import type { ExitStatus, RunOptions, RunReport } from '../index.js';
 import type { RunUnderWay } from '../run/handle.js';
 import { toError } from '../run/report.js';
 import { startRun } from '../run/run.js';
-import { EXIT } from './failure.js';
+import { EXIT, exitCodeOf } from './failure.js';
 import type { Job } from './job.js';
 import { complain } from './output.js';
 import { PassOn } from './pass-on.js';
@@ -28,14 +28,10 @@ export interface SupervisedCall {
 }
 
 /**
- * @param exitCode of a program that ended by itself
  * @returns the exit code
  * @throws {SallyportError} what the system refused
  */
-export async function runSupervised(
-  call: SupervisedCall,
-  exitCode: (status: ExitStatus) => number,
-): Promise<number> {
+export async function runSupervised(call: SupervisedCall): Promise<number> {
   const { job, file, supervision } = call;
   const { pipedFor, quiet } = supervision;
   if (pipedFor.length > 0 && !quiet) {
@@ -53,7 +49,9 @@ export async function runSupervised(
   if (summary !== '' && !quiet) complain(`run: ${file}: ${summary}`);
   const status = toStatus(report);
   await job.end(status);
-  return kind === 'exited' || kind === 'signaled' ? exitCode(status) : EXIT.failed;
+  return kind === 'exited' || kind === 'signaled'
+    ? exitCodeOf(status.code, status.signal)
+    : EXIT.failed;
 }
 
 async function watchOverAnyhow(call: SupervisedCall): Promise<RunReport> {

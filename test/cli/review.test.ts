@@ -100,6 +100,15 @@ describe('run --profile', () => {
     expect((await withInput(`run --profile ${own}`)).code).toBe(1);
   });
 
+  it('a program ended by a realtime signal, which has no name: 128 and its number', async () => {
+    const own = path.join(scratch, 'realtime.json');
+    const { executable, ...rest } = JSON.parse(readFileSync(profile, 'utf8')) as Profile;
+    const shell = { ...executable, path: '/bin/sh', kind: 'any' as const };
+    const ends = { ...rest, executable: shell, arguments: ['-c', 'kill -40 $$'] };
+    writeFileSync(own, JSON.stringify(ends));
+    expect((await withInput(`run --profile ${own}`)).code).toBe(168);
+  });
+
   it('a command that does not say its operands is told so; a broken profile as well', async () => {
     const own = path.join(scratch, 'operand.json');
     const approved = JSON.parse(readFileSync(profile, 'utf8')) as Profile;
