@@ -25,8 +25,10 @@ type Stage = (typeof stages)[number] | (typeof unprivilegedStages)[number] | 'ex
 
 const fail = (stage: Stage, times: number, options: ScriptOptions = {}) =>
   inNode(
-    async ({ sallyport, storm, processes, fixture, scratch, require }, { stage, times }) => {
-      const fs = require('node:fs') as typeof import('node:fs');
+    async ({ sallyport, storm, processes, root, fixture, scratch, require }, { stage, times }) => {
+      const { prepareFailure } = require(
+        `${root}/test/support/failing-calls.cjs`,
+      ) as typeof import('../support/failing-calls.cjs');
       const source = storm.openInheritable('/etc/hosts', 30);
       // Pipes and copies at once: whatever a failure could leave behind.
       const all: import('../../src/index.js').SpawnOptions = {
@@ -34,67 +36,10 @@ const fail = (stage: Stage, times: number, options: ScriptOptions = {}) =>
         pass: [{ fd: source, as: 5 }],
         env: { A: '1' },
       };
-      const writeProgram = (text: string) => {
-        fs.writeFileSync(`${scratch}/program`, text, { mode: 0o755 });
-        return `${scratch}/program`;
-      };
-      /** Opens all that may be opened, but for five. */
-      const fill = () => {
-        const opened: number[] = [];
-        try {
-          for (;;) opened.push(storm.openInheritable('/etc/hosts'));
-        } catch {
-          for (const fd of opened.slice(-5)) storm.closeFd(fd);
-        }
-      };
-      type Call = [file: string, args: string[], options: typeof all];
-      const prepare: Record<Stage, () => Call> = {
-        'plan: a TypeError': () => ['true', [], { ...all, env: { 'A=B': 'x' } }],
-        'lookup: missing': () => ['no-such-program', [], all],
-        'lookup: not executable': () => ['/etc/hosts', [], all],
-        'cwd: missing': () => ['true', [], { ...all, cwd: '/no/such/directory' }],
-        'cwd: not a directory': () => ['true', [], { ...all, cwd: '/etc/hosts' }],
-        'cwd: not permitted': () => {
-          fs.mkdirSync(`${scratch}/locked`, { mode: 0 });
-          return ['true', [], { ...all, cwd: `${scratch}/locked` }];
-        },
-        'descriptor: not open': () => ['true', [], { ...all, pass: [source, { fd: 4000, as: 4 }] }],
-        'descriptor: above the limit': () => [
-          'true',
-          [],
-          { ...all, pass: [source, { fd: source, as: 1_000_000 }] },
-        ],
-        'descriptor: unexpected': () => [
-          'true',
-          [],
-          {
-            ...all,
-            pass: [source, { fd: source, as: 4, expect: { kind: 'pipe', access: 'read' } }],
-          },
-        ],
-        'descriptor: EMFILE': () => {
-          storm.setSoftLimit('nofile', 64);
-          fill();
-          return ['true', [], all];
-        },
-        'exec: missing interpreter': () => [writeProgram('#!/no/such/interpreter\n'), [], all],
-        'exec: no #!': () => [writeProgram('echo\n'), [], all],
-        'exec: too big': () => ['true', ['x'.repeat(200_000)], all],
-        'exec: busy': () => {
-          const program = writeProgram('#!/bin/sh\n');
-          fs.openSync(program, 'r+');
-          return [program, [], all];
-        },
-        'process: EAGAIN': () => {
-          storm.setSoftLimit('nproc', 1);
-          return ['true', [], all];
-        },
-      };
-
       // One that succeeds, so that reaper and all else is there before the count.
       const first = sallyport.spawn(fixture('exit_fast'), [], { stdio: 'null' });
       await first.exited;
-      const call = prepare[stage]();
+      const call = prepareFailure(stage, { storm, scratch, source, all });
       const attempt = () => {
         try {
           sallyport.spawn(...call);

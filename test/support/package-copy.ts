@@ -17,6 +17,7 @@ const PARTS = [
   'test/fixtures/build',
   'test/support/processes.cjs',
   'test/support/lanes.cjs',
+  'test/support/failing-calls.cjs',
 ];
 
 /** Of a copy's own, the launcher. */

@@ -5,7 +5,7 @@ import { inNode, type ScriptOptions } from '../../support/node-script.js';
 import { needs } from '../../support/tools.js';
 
 const stages = {
-  'plan: a wrong option': 'plan',
+  'plan: a TypeError': 'plan',
   'plan: a wrong signal': 'plan',
   'lookup: missing': 'lookup',
   'lookup: not executable': 'lookup',
@@ -29,7 +29,9 @@ type Stage = keyof typeof stages | keyof typeof unprivilegedStages;
 const compare = (stage: Stage, times: number, options: ScriptOptions = {}) =>
   inNode(
     async ({ sallyport, storm, processes, root, fixture, scratch, require }, { stage, times }) => {
-      const fs = require('node:fs') as typeof import('node:fs');
+      const { prepareFailure } = require(
+        `${root}/test/support/failing-calls.cjs`,
+      ) as typeof import('../../support/failing-calls.cjs');
       const { listLanes, startLanes } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../../support/lanes.cjs');
@@ -37,69 +39,22 @@ const compare = (stage: Stage, times: number, options: ScriptOptions = {}) =>
       const source = storm.openInheritable('/etc/hosts', 30);
       // Pipes and copies at once: whatever a failure could leave behind.
       const all: Options = { stdio: 'pipe', pass: [{ fd: source, as: 5 }], env: { A: '1' } };
-      const writeProgram = (text: string) => {
-        fs.writeFileSync(`${scratch}/program`, text, { mode: 0o755 });
-        return `${scratch}/program`;
-      };
-      /** Opens all that may be opened, but for five. */
-      const fill = () => {
-        const opened: number[] = [];
-        try {
-          for (;;) opened.push(storm.openInheritable('/etc/hosts'));
-        } catch {
-          for (const fd of opened.slice(-5)) storm.closeFd(fd);
-        }
-      };
-      type Call = [file: string, args: string[], options: Options];
-      const prepare: Record<Stage, () => Call> = {
-        'plan: a wrong option': () => ['true', [], { ...all, env: { 'A=B': 'x' } }],
-        'plan: a wrong signal': () => ['true', [], { ...all, killSignal: 'SIGNONE' as 'SIGHUP' }],
-        'lookup: missing': () => ['no-such-program', [], all],
-        'lookup: not executable': () => {
-          fs.writeFileSync(`${scratch}/data`, '', { mode: 0o644 });
-          return [`${scratch}/data`, [], all];
-        },
-        'cwd: missing': () => ['true', [], { ...all, cwd: '/no/such/directory' }],
-        'cwd: not a directory': () => ['true', [], { ...all, cwd: '/etc/hosts' }],
-        'cwd: not permitted': () => {
-          fs.mkdirSync(`${scratch}/locked`, { mode: 0 });
-          return ['true', [], { ...all, cwd: `${scratch}/locked` }];
-        },
-        'descriptor: not open': () => ['true', [], { ...all, pass: [source, { fd: 4000, as: 4 }] }],
-        'descriptor: above the limit': () => [
-          'true',
-          [],
-          { ...all, pass: [source, { fd: source, as: 1_000_000 }] },
-        ],
-        'descriptor: unexpected': () => [
-          'true',
-          [],
-          {
-            ...all,
-            pass: [source, { fd: source, as: 4, expect: { kind: 'pipe', access: 'read' } }],
-          },
-        ],
-        'descriptor: EMFILE': () => {
-          storm.setSoftLimit('nofile', 64);
-          fill();
-          return ['true', [], all];
-        },
-        'terminal: none': () => ['true', [], { ...all, session: 'group', foreground: 0 }],
-        'exec: missing interpreter': () => [writeProgram('#!/no/such/interpreter\n'), [], all],
-        'exec: no #!': () => [writeProgram('echo\n'), [], all],
-        'exec: too big': () => ['true', ['x'.repeat(200_000)], all],
-        'exec: busy': () => {
-          const program = writeProgram('#!/bin/sh\n');
-          fs.openSync(program, 'r+');
-          return [program, [], all];
-        },
-      };
-
       const unhandled: string[] = [];
       process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
       // Lanes, reactor and all else is there before the count.
       await startLanes(sallyport.launch, fixture('exit_fast'));
-      const call = prepare[stage]();
+      const tools = { storm, scratch, source, all };
+      const prepare = (): [file: string, args: string[], options: Options] => {
+        switch (stage) {
+          case 'plan: a wrong signal':
+            return ['true', [], { ...all, killSignal: 'SIGNONE' as 'SIGHUP' }];
+          case 'terminal: none':
+            return ['true', [], { ...all, session: 'group', foreground: 0 }];
+          default:
+            return prepareFailure(stage, tools);
+        }
+      };
+      const call = prepare();
 
       const describe = (thrown: unknown) => {
         const error = thrown as Error;

@@ -22,13 +22,11 @@ type Kind = (typeof kinds)[number] | (typeof unprivilegedKinds)[number] | 'exec:
 
 const fail = (kind: Kind, times: number, options: ScriptOptions = {}) =>
   inNode(
-    async ({ sallyport, storm, processes, scratch, require }, given) => {
-      const fs = require('node:fs') as typeof import('node:fs');
+    async ({ sallyport, storm, processes, root, scratch, require }, given) => {
+      const { prepareFailure } = require(
+        `${root}/test/support/failing-calls.cjs`,
+      ) as typeof import('../../support/failing-calls.cjs');
       const source = storm.openInheritable('/etc/hosts', 30);
-      const writeProgram = (text: string) => {
-        fs.writeFileSync(`${scratch}/program`, text, { mode: 0o755 });
-        return `${scratch}/program`;
-      };
       // Pipes, a copy, and steps that are taken before: whatever a failure could leave behind.
       const all: import('../../../src/index.js').SpawnOptions = {
         stdio: 'pipe',
@@ -38,26 +36,24 @@ const fail = (kind: Kind, times: number, options: ScriptOptions = {}) =>
         dieWithParent: true,
       };
       type Call = [file: string, args: string[], options: typeof all];
-      const calls: Record<Kind, () => Call> = {
-        'step: cpuAffinity': () => ['true', [], { ...all, cpuAffinity: [8191] }],
-        'step: terminal': () => ['true', [], { ...all, terminal: 5 }],
-        'step: limits': () => ['true', [], { ...all, limits: { nofile: 2 ** 30 } }],
-        'step: nice': () => ['true', [], { ...all, nice: -20 }],
-        'step: groups': () => ['true', [], { ...all, user: 1, group: 1 }],
-        'lookup: user': () => ['true', [], { ...all, user: 'no-such-user' }],
-        'lookup: group': () => ['true', [], { ...all, group: 'no-such-group' }],
-        'exec: missing interpreter': () => [writeProgram('#!/no/such/interpreter\n'), [], all],
-        'exec: no #!': () => [writeProgram('echo\n'), [], all],
-        'exec: too big': () => ['true', ['x'.repeat(200_000)], all],
-        'exec: busy': () => {
-          const program = writeProgram('#!/bin/sh\n');
-          fs.openSync(program, 'r+');
-          return [program, [], all];
-        },
-        'cwd: missing': () => ['true', [], { ...all, cwd: '/no/such/directory' }],
-        'listeners: no socket': () => ['true', [], { ...all, listeners: [source] }],
+      const own: Partial<Record<Kind, Call>> = {
+        'step: cpuAffinity': ['true', [], { ...all, cpuAffinity: [8191] }],
+        'step: terminal': ['true', [], { ...all, terminal: 5 }],
+        'step: limits': ['true', [], { ...all, limits: { nofile: 2 ** 30 } }],
+        'step: nice': ['true', [], { ...all, nice: -20 }],
+        'step: groups': ['true', [], { ...all, user: 1, group: 1 }],
+        'lookup: user': ['true', [], { ...all, user: 'no-such-user' }],
+        'lookup: group': ['true', [], { ...all, group: 'no-such-group' }],
+        'listeners: no socket': ['true', [], { ...all, listeners: [source] }],
       };
-      const call = calls[given.kind]();
+      const call =
+        own[given.kind] ??
+        prepareFailure(given.kind as Parameters<typeof prepareFailure>[0], {
+          storm,
+          scratch,
+          source,
+          all,
+        });
       const codeOf = (error: unknown) => (error as { code: string }).code;
       const spawnOnce = () => {
         try {
@@ -81,13 +77,15 @@ const fail = (kind: Kind, times: number, options: ScriptOptions = {}) =>
         };
       };
       const codes = new Set([spawnOnce(), ...(await Promise.all([launchOnce(), launchOnce()]))]);
+      // Threads that looked something up end by themselves.
+      const looksUp = () => processes.listThreads().includes('sallyport-names');
+      await processes.waitFor('the lookups', () => !looksUp());
       const before = look();
       for (let count = 0; count < given.times; count++) codes.add(spawnOnce());
       for (let count = 0; count < given.times; count += 50) {
         const some = Array.from({ length: Math.min(50, given.times) }, launchOnce);
         for (const code of await Promise.all(some)) codes.add(code);
       }
-      // Threads that looked something up end by themselves.
       const same = () => JSON.stringify(look()) === JSON.stringify(before);
       await processes.waitFor('all to be as before', same);
       // The control: the same look sees one more.

@@ -1,0 +1,59 @@
+'use strict';
+// Calls that fail, each at its stage: whatever they need is made when one is asked for.
+
+const fs = require('node:fs');
+
+const prepareFailure = (kind, { storm, scratch, source, all }) => {
+  const writeProgram = (text) => {
+    fs.writeFileSync(`${scratch}/program`, text, { mode: 0o755 });
+    return `${scratch}/program`;
+  };
+  /** Opens all that may be opened, but for five. */
+  const fill = () => {
+    const opened = [];
+    try {
+      for (;;) opened.push(storm.openInheritable('/etc/hosts'));
+    } catch {
+      for (const fd of opened.slice(-5)) storm.closeFd(fd);
+    }
+  };
+  const withPass = (entry) => ['true', [], { ...all, pass: [source, entry] }];
+  const calls = {
+    'plan: a TypeError': () => ['true', [], { ...all, env: { 'A=B': 'x' } }],
+    'lookup: missing': () => ['no-such-program', [], all],
+    'lookup: not executable': () => {
+      fs.writeFileSync(`${scratch}/data`, '', { mode: 0o644 });
+      return [`${scratch}/data`, [], all];
+    },
+    'cwd: missing': () => ['true', [], { ...all, cwd: '/no/such/directory' }],
+    'cwd: not a directory': () => ['true', [], { ...all, cwd: '/etc/hosts' }],
+    'cwd: not permitted': () => {
+      fs.mkdirSync(`${scratch}/locked`, { mode: 0 });
+      return ['true', [], { ...all, cwd: `${scratch}/locked` }];
+    },
+    'descriptor: not open': () => withPass({ fd: 4000, as: 4 }),
+    'descriptor: above the limit': () => withPass({ fd: source, as: 1_000_000 }),
+    'descriptor: unexpected': () =>
+      withPass({ fd: source, as: 4, expect: { kind: 'pipe', access: 'read' } }),
+    'descriptor: EMFILE': () => {
+      storm.setSoftLimit('nofile', 64);
+      fill();
+      return ['true', [], all];
+    },
+    'exec: missing interpreter': () => [writeProgram('#!/no/such/interpreter\n'), [], all],
+    'exec: no #!': () => [writeProgram('echo\n'), [], all],
+    'exec: too big': () => ['true', ['x'.repeat(200_000)], all],
+    'exec: busy': () => {
+      const program = writeProgram('#!/bin/sh\n');
+      fs.openSync(program, 'r+');
+      return [program, [], all];
+    },
+    'process: EAGAIN': () => {
+      storm.setSoftLimit('nproc', 1);
+      return ['true', [], all];
+    },
+  };
+  return calls[kind]();
+};
+
+module.exports = { prepareFailure };
