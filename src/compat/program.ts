@@ -100,7 +100,15 @@ function identitySteps({ uid, gid }: ProgramCall): number[] {
 }
 
 function encodeStrings(strings: readonly string[]): string {
-  return strings.length === 0 ? '' : `${strings.join('\0')}\0`;
+  return strings.map((text) => `${endAtNul(text)}\0`).join('');
+}
+
+/** As a string of C ends: what follows would become one of its own. Node refuses it, ChildProcess not. */
+function endAtNul(text: string): string {
+  // A ChildProcess that is used by itself takes anything.
+  const words = String(text);
+  const end = words.indexOf('\0');
+  return end === -1 ? words : words.slice(0, end);
 }
 
 /** The first one counts, as for getenv(3). */

@@ -14,6 +14,13 @@ const { inspect } = require('node:util');
   bare.spawn({ file: '/bin/true', args: ['true'] });
   console.log(bare.spawnfile, bare.spawnargs, await once(bare, 'close'));
 
+  const cut = new ChildProcess();
+  const look = 'echo $#; printf "%s," "$@"; env | grep -c ^CUT';
+  const words = ['sh', '-c', look, 'sh', 'one\0two', 'three', 4];
+  const envPairs = [`PATH=${process.env.PATH}`, 'CUT=1\0CUT2=2'];
+  cut.spawn({ file: 'sh', args: words, envPairs, stdio: ['ignore', 'pipe', 'inherit'] });
+  console.log(await text(cut.stdout), await once(cut, 'close'));
+
   for (const options of [undefined, null, {}, { file: 5 }, { file: 'x', args: 'y' }]) {
     try {
       new ChildProcess().spawn(options);
