@@ -2,6 +2,8 @@
 import { constants } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 
+import { clean } from './clean-text.js';
+
 /** The step of a launch that failed. */
 export type Stage =
   | 'plan' // the caller's options
@@ -145,7 +147,7 @@ function assignFields(error: Error, fields: Fields): void {
 
 /** The caller wrote something of the wrong type or form. `stagePath` is the option's name. */
 export function invalid(code: CallerCode, option: string, message: string): SallyportTypeError {
-  return new SallyportTypeError(printable(`${option}: ${message}`), {
+  return new SallyportTypeError(clean(`${option}: ${message}`), {
     code,
     stage: 'plan',
     stagePath: option,
@@ -154,7 +156,7 @@ export function invalid(code: CallerCode, option: string, message: string): Sall
 
 /** What the caller asked for is well formed and must not be done. */
 export function refused(code: CallerCode, message: string, details: ErrorDetails): SallyportError {
-  return new SallyportError(printable(message), { code, ...details });
+  return new SallyportError(clean(message), { code, ...details });
 }
 
 export function unsupportedPlatform(why: string, cause?: unknown): SallyportError {
@@ -193,17 +195,9 @@ export function systemError(
   const at = details.stagePath === undefined ? step : `${step} '${details.stagePath}'`;
   const parts = [`${details.syscall} ${name}`, at, text];
   if (advice !== '') parts.push(advice);
-  return new SallyportError(printable(parts.join(': ')), {
+  return new SallyportError(clean(parts.join(': ')), {
     code: name,
     ...details,
     errno: -errno,
-  });
-}
-
-/** Paths and names may hold control characters, which a terminal would obey: `\x1b`, `\x0d`. */
-export function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- these are what it looks for
-  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
-    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
   });
 }

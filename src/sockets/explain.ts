@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { localPort, requirePort } from '../audit/port.js';
 import { findUnreadable, scanListeners } from '../audit/scan.js';
 import type { Scanned, ScannedSocket } from '../audit/unpack.js';
-import { printable } from '../errors.js';
+import { clean } from '../clean-text.js';
 import { isFailure, native } from '../native.js';
 import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
 
@@ -111,7 +111,7 @@ function explainListener(listener: Listener, scanned: Scanned): PortCause[] {
 
 function explainHolder({ local }: Listener, holder: ListenerHolder): PortCause {
   const { pid, fd, command, role, evidence, howItGotThere } = holder;
-  const who = `${printable(command)} (pid ${pid}, descriptor ${fd})`;
+  const who = `${clean(command)} (pid ${pid}, descriptor ${fd})`;
   const base = { blocks: 'always', pid, fd, command } as const;
   if (pid === process.pid) {
     return {
@@ -158,7 +158,7 @@ function tellHolders({ inode, uid }: ScannedSocket, { processes }: Scanned): str
   const names = processes.flatMap(({ pid, command, descriptors }) =>
     descriptors
       .filter((record) => record.inode === inode && record.socket !== undefined)
-      .map(({ fd }) => `${printable(command)} (pid ${pid}, descriptor ${fd})`),
+      .map(({ fd }) => `${clean(command)} (pid ${pid}, descriptor ${fd})`),
   );
   if (names.length > 0) return names.join(', ');
   return inode === '0'
@@ -279,7 +279,7 @@ function readNumber(path: string): number | undefined {
 }
 
 function explainElsewhere({ local, network, holders }: Listener): PortCause {
-  const who = holders.map(({ pid, command }) => `${printable(command)} (pid ${pid})`).join(', ');
+  const who = holders.map(({ pid, command }) => `${clean(command)} (pid ${pid})`).join(', ');
   return {
     kind: 'other-namespace',
     blocks: 'never',

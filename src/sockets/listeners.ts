@@ -3,7 +3,7 @@ import type { Holding } from '../audit/record.js';
 import { localPort, requirePort } from '../audit/port.js';
 import { findUnreadable, scanListeners, startedAt } from '../audit/scan.js';
 import type { Scanned, ScannedProcess, ScannedSocket } from '../audit/unpack.js';
-import { printable } from '../errors.js';
+import { clean } from '../clean-text.js';
 import { takeOwn } from '../own-properties.js';
 import { judge, type Role } from './serving.js';
 
@@ -170,7 +170,7 @@ export function* ancestorsOf(
 }
 
 /** Its name is whatever it chose, and this is for people: it must move no cursor. */
-const nameProcess = ({ command, pid }: ScannedProcess): string => `${printable(command)} (${pid})`;
+const nameProcess = ({ command, pid }: ScannedProcess): string => `${clean(command)} (${pid})`;
 
 function tellHow(
   process: ScannedProcess,

@@ -1,7 +1,8 @@
 // Frees the port of a listener that another process holds, and lets that process live.
 import { requirePort } from '../audit/port.js';
 import { scanListeners } from '../audit/scan.js';
-import { invalid, printable, refused, systemError } from '../errors.js';
+import { clean } from '../clean-text.js';
+import { invalid, refused, systemError } from '../errors.js';
 import { isFailure, native, type NativeFailure } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
@@ -134,7 +135,7 @@ function describe(listener: Listener, through: ReleasedListener['through']): Rel
     inode,
     through,
     holders,
-    report: `${local} was shut down through descriptor ${through.fd} of ${printable(through.command)} (${through.pid}), which lives on with a socket that listens no more. A server that sets SO_REUSEADDR can bind now; one that does not must wait until every holder has closed it.`,
+    report: `${local} was shut down through descriptor ${through.fd} of ${clean(through.command)} (${through.pid}), which lives on with a socket that listens no more. A server that sets SO_REUSEADDR can bind now; one that does not must wait until every holder has closed it.`,
   };
 }
 
