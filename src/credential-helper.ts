@@ -20,12 +20,17 @@ function main([, url = '', tokenFile = '', operation]: string[]): void {
     fail('the credentials of this run have ended: there is no token any more');
     return;
   }
+  const failed = ({ message }: Error): void => {
+    fail(`the credentials of this run cannot be had: ${message}`);
+  };
   const request = get(
     url,
     { headers: { Authorization: token }, timeout: PATIENCE, agent: false },
     (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      // Cut off in the middle.
+      response.on('error', failed);
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString();
         if (response.statusCode === 200) print(text);
@@ -34,9 +39,7 @@ function main([, url = '', tokenFile = '', operation]: string[]): void {
     },
   );
   request.on('timeout', () => request.destroy(new Error(`no answer within ${PATIENCE} ms`)));
-  request.on('error', (error) => {
-    fail(`the credentials of this run cannot be had: ${error.message}`);
-  });
+  request.on('error', failed);
 }
 
 function print(text: string): void {

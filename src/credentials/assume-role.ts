@@ -58,8 +58,8 @@ const SESSION_NAME_LENGTH = 64;
  * @throws {SallyportTypeError}
  */
 export function assumeRole(options: AssumeRole): CredentialSource {
-  takeOwn(options, 'assumeRole', NAMES);
-  const { name = 'aws', reason, account, roleArn, region, durationSeconds = SHORTEST } = options;
+  const own = takeOwn(options, 'assumeRole', NAMES) as Partial<AssumeRole>;
+  const { name = 'aws', reason = '', account, roleArn, region, durationSeconds = SHORTEST } = own;
   if (typeof account !== 'string' || !/^\d{12}$/.test(account)) {
     throw wrong('account', 'must be twelve digits: the account whose role may serve runs');
   }
@@ -73,12 +73,12 @@ export function assumeRole(options: AssumeRole): CredentialSource {
   ) {
     throw wrong('durationSeconds', `must be seconds from ${SHORTEST} to 43200`);
   }
-  const { delivery, mintDeadline, lead, jitter } = options;
+  const { delivery, mintDeadline, lead, jitter } = own;
   return {
     name,
     reason,
     delivery: delivery ?? { by: 'endpoint', ...(region === undefined ? undefined : { region }) },
-    mint: (context) => mint({ ...options, durationSeconds }, context),
+    mint: (context) => mint({ ...own, reason, account, roleArn, durationSeconds }, context),
     ...(mintDeadline === undefined ? undefined : { mintDeadline }),
     ...(lead === undefined ? undefined : { lead }),
     ...(jitter === undefined ? undefined : { jitter }),

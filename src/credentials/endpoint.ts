@@ -76,7 +76,9 @@ export class Endpoint {
     });
     server.maxConnections = CONNECTIONS;
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
+      // Stays: a connection that cannot be accepted later (EMFILE) is told by it as well, and must not
+      // end this process. Whoever asked asks again.
+      server.on('error', reject);
       server.listen(0, '127.0.0.1', resolve);
     });
     const endpoint = new Endpoint(server);

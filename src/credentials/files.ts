@@ -49,9 +49,6 @@ export class CredentialFiles {
   readonly #made: string[] = [];
   readonly #placed = new Map<string, Placed>();
   #removed = false;
-  readonly #onExit = (): void => {
-    this.remove();
-  };
 
   /**
    * @param home an existing directory; undefined: a new one, removed with the files
@@ -60,15 +57,15 @@ export class CredentialFiles {
   constructor(home: string | undefined, owner: Owner | undefined) {
     this.#isOurs = home === undefined;
     this.#owner = owner;
-    this.home = home ?? mkdtempSync(join(tmpdir(), 'sallyport-credentials-'));
+    const made = join(tmpdir(), 'sallyport-credentials-');
+    this.home = home ?? this.#attempt('make', made, () => mkdtempSync(made));
     try {
       const fd = this.#attempt('open', this.home, () =>
         openSync(this.home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
       );
       this.#directories.set('', fd);
       if (this.#isOurs) this.#own(fd, 0o700);
-      // Where this process ends without a word, nothing stays.
-      process.once('exit', this.#onExit);
+      removeAtExit(this);
     } catch (error) {
       this.remove();
       throw error;
@@ -87,7 +84,9 @@ export class CredentialFiles {
     const parent = dirname(path) === '.' ? '' : dirname(path);
     const directory = this.#openDirectory(parent);
     const name = basename(path);
-    const there = lstatSync(`/proc/self/fd/${directory}/${name}`, { throwIfNoEntry: false });
+    const there = this.#attempt('look at', full, () =>
+      lstatSync(`/proc/self/fd/${directory}/${name}`, { throwIfNoEntry: false }),
+    );
     if (there !== undefined) {
       throw refusal(EEXIST, 'create', full, 'it is not ours: remove it, or give another path');
     }
@@ -125,7 +124,8 @@ export class CredentialFiles {
   /** Takes a file away; it may be written again. */
   withdraw(path: string): boolean {
     const placed = this.#placed.get(path);
-    if (placed?.written !== true) return true;
+    // Removed: the number of its directory may by now be that of another.
+    if (placed?.written !== true || this.#removed) return true;
     const gone = tryUnlink(`/proc/self/fd/${placed.directory}/${placed.name}`);
     placed.written = !gone;
     return gone;
@@ -134,7 +134,7 @@ export class CredentialFiles {
   /** @returns absolute paths of those that could not be removed */
   remove(): string[] {
     if (this.#removed) return [];
-    process.off('exit', this.#onExit);
+    forget(this);
     const left = [...this.#placed].flatMap(([path, placed]) =>
       this.withdraw(path) ? [] : [placed.path],
     );
@@ -181,6 +181,23 @@ export class CredentialFiles {
       throw refusal(-errno, step, path, '');
     }
   }
+}
+
+/** Of all that are there: a listener for each would be many where many runs go on at once. */
+const present = new Set<CredentialFiles>();
+
+/** Where this process ends without a word, nothing stays. */
+function removeAtExit(files: CredentialFiles): void {
+  if (present.size === 0) process.on('exit', removeAll);
+  present.add(files);
+}
+
+function forget(files: CredentialFiles): void {
+  if (present.delete(files) && present.size === 0) process.off('exit', removeAll);
+}
+
+function removeAll(): void {
+  for (const files of present) files.remove();
 }
 
 function refusal(errno: number, step: string, path: string, advice: string): Error {

@@ -1,5 +1,6 @@
 // Files of other programs that hold a credential: pgpass, netrc, npmrc.
 import { invalid } from '../errors.js';
+import { takeOwn } from '../own-properties.js';
 import type { FileDelivery } from './delivery.js';
 
 /** Where files go that are found by a variable. */
@@ -15,7 +16,14 @@ export interface PgpassFile {
 }
 
 /** For libpq (psql and most drivers), read at each connection. Values: `username`, `password`. */
-export function pgpassFile({ host, port = 5432, database = '*' }: PgpassFile): FileDelivery {
+export function pgpassFile(options: PgpassFile): FileDelivery {
+  const own = takeOwn(options, 'pgpassFile', ['host', 'port', 'database']);
+  const { port = 5432, database = '*' } = own as Partial<PgpassFile>;
+  const host = takeLine(own.host, 'host');
+  takeLine(database, 'database');
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'port', 'must be a port from 1 to 65535');
+  }
   const escape = (field: string): string => field.replace(/[\\:]/g, '\\$&');
   return {
     by: 'file',
@@ -36,8 +44,8 @@ export interface NetrcFile {
 }
 
 /** `.netrc` in the home of the run: curl, git and others. Values: `username`, `password`. */
-export function netrcFile({ host }: NetrcFile): FileDelivery {
-  requireWord(host, 'host');
+export function netrcFile(options: NetrcFile): FileDelivery {
+  const host = takeWord(takeOwn(options, 'netrcFile', ['host']).host, 'host');
   return {
     by: 'file',
     path: '.netrc',
@@ -55,12 +63,14 @@ export interface NpmrcFile {
 }
 
 /** For npm, read by each process. Values: `token`. */
-export function npmrcFile({ registry, scope }: NpmrcFile): FileDelivery {
-  const url = URL.canParse(registry) ? new URL(registry) : undefined;
+export function npmrcFile(options: NpmrcFile): FileDelivery {
+  const { registry, scope } = takeOwn(options, 'npmrcFile', ['registry', 'scope']);
+  const url =
+    typeof registry === 'string' && URL.canParse(registry) ? new URL(registry) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'registry', 'must be an http: or https: URL');
   }
-  if (scope !== undefined && !/^@[\w.-]+$/.test(scope)) {
+  if (scope !== undefined && !(typeof scope === 'string' && /^@[\w.-]+$/.test(scope))) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'scope', 'must be @ and a name');
   }
   const path = url.pathname.replace(/\/*$/, '/');
@@ -83,7 +93,13 @@ function unquoted(value = ''): string {
   );
 }
 
-function requireWord(value: unknown, option: string): void {
-  if (typeof value === 'string' && /^[\w.:-]+$/.test(value)) return;
+function takeWord(value: unknown, option: string): string {
+  if (typeof value === 'string' && /^[\w.:-]+$/.test(value)) return value;
   throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, 'must be a name or an address');
+}
+
+/** What may stand in a line of a file. */
+function takeLine(value: unknown, option: string): string {
+  if (typeof value === 'string' && /^[^\0\r\n]+$/.test(value)) return value;
+  throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', option, 'must be text without a line end');
 }

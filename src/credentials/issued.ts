@@ -3,7 +3,7 @@ import type { Granted } from './options.js';
 import type { CredentialRevocation } from './report.js';
 import type { Secrets } from './mask.js';
 import type { Delivery } from './delivery.js';
-import type { CredentialSource, Minted } from './source.js';
+import { MintError, type CredentialSource, type Minted } from './source.js';
 
 const REVOKE_DEADLINE = 10_000;
 
@@ -35,7 +35,14 @@ export class Issued {
   /** @throws what `render` of a delivery throws: then the run never gets it */
   accept(minted: Minted): void {
     this.#keep(minted);
-    for (const delivery of this.deliveries) if (delivery.by === 'file') delivery.render(minted);
+    for (const delivery of this.deliveries) {
+      if (delivery.by !== 'file') continue;
+      const text: unknown = delivery.render(minted);
+      if (typeof text === 'string') continue;
+      // Of an async one: that it may reject is told here already.
+      if (text instanceof Promise) text.catch(() => undefined);
+      throw new MintError(`render of ${delivery.path} gave no string`);
+    }
   }
 
   /** Nobody will use it. */

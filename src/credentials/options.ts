@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 
 import { invalid } from '../errors.js';
 import { takeOwn, typeName } from '../own-properties.js';
+import { takeRunId } from '../plan/workspace-layout.js';
 import { takeDeliveries, type Delivery } from './delivery.js';
 import type { Owner } from './files.js';
 import type { CredentialSource } from './source.js';
@@ -52,10 +53,7 @@ const LONGEST = 0x7fffffff;
 /** @throws {SallyportTypeError} */
 export function takeBrokerOptions(options: unknown): BrokerWish {
   const { runId, sources, home, owner } = takeOwn(options, 'options', NAMES);
-  // What STS takes in a session name; and as a tag it has 256 characters at most.
-  if (typeof runId !== 'string' || !/^[\w+=,.@-]{1,256}$/.test(runId)) {
-    throw wrong('runId', 'must be 1 to 256 letters, digits and _+=,.@-');
-  }
+  const taken = takeRunId(runId);
   if (home !== undefined && (typeof home !== 'string' || !isAbsolute(home))) {
     throw wrong('home', 'must be an absolute path');
   }
@@ -64,7 +62,7 @@ export function takeBrokerOptions(options: unknown): BrokerWish {
   const names = granted.map(({ source }) => source.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw wrong('sources', `two are called ${twice}`);
-  return { runId, granted, home, owner: takeOwner(owner) };
+  return { runId: taken, granted, home, owner: takeOwner(owner) };
 }
 
 function takeSource(value: unknown, option: string): Granted {

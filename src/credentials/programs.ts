@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { invalid } from '../errors.js';
+import { takeOwn } from '../own-properties.js';
 import { run } from '../run/run.js';
 import type { RunOptions } from '../run/options.js';
 import type { Delivery } from './delivery.js';
@@ -33,6 +34,17 @@ export interface FileSource extends SourceOptions {
   readonly path: string;
 }
 
+const NAMES = [
+  'name',
+  'reason',
+  'delivery',
+  'plain',
+  'mintDeadline',
+  'lead',
+  'jitter',
+  'parse',
+] as const satisfies ReadonlyArray<keyof SourceOptions>;
+
 const MOST_OUTPUT = 1 << 20;
 
 /**
@@ -40,7 +52,8 @@ const MOST_OUTPUT = 1 << 20;
  * records; of stderr only the length is told, since nobody knows what stands there.
  */
 export function commandSource(options: CommandSource): CredentialSource {
-  const { file, args = [], env, cwd, parse = parseCredential } = options;
+  const own = takeOwn(options, 'commandSource', [...NAMES, 'file', 'args', 'env', 'cwd']);
+  const { file, args = [], env, cwd, parse = parseCredential } = own as Partial<CommandSource>;
   if (typeof file !== 'string' || file === '') throw wrong('file', 'must be a program');
   return source(options, async ({ signal }) => {
     const report = await run(file, args, {
@@ -64,7 +77,8 @@ export function commandSource(options: CommandSource): CredentialSource {
 
 /** A file that is read for each mint. Somebody else writes it, and before it expires. */
 export function fileSource(options: FileSource): CredentialSource {
-  const { path, parse = parseCredential } = options;
+  const own = takeOwn(options, 'fileSource', [...NAMES, 'path']);
+  const { path, parse = parseCredential } = own as Partial<FileSource>;
   if (typeof path !== 'string' || path === '') throw wrong('path', 'must be a path');
   return source(options, async ({ signal }) => {
     const text = await readFile(path, { encoding: 'utf8', signal });

@@ -17,7 +17,7 @@ export function takeWorkspace(workspace: unknown): string {
   return resolveCwd(workspace, 'workspace', 'workspace');
 }
 
-/** What may stand in a session name of the cloud's too: letters, digits and `+=,.@_-`. */
+/** What STS takes in a session name too; and as a tag it has 256 characters at most. */
 export function takeRunId(runId: unknown): string {
   if (typeof runId === 'string' && /^[\w+=,.@-]{1,256}$/.test(runId)) return runId;
   throw invalid(

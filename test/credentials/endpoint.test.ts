@@ -1,12 +1,16 @@
 // The endpoint answers processes of its run, with the token, under its own name; and nobody else.
 import { spawn as nodeSpawn } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once, type EventEmitter } from 'node:events';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { spawn } from '../../src/index.js';
+import { run, spawn } from '../../src/index.js';
 import {
   applyCredentials,
   createCredentialBroker,
@@ -16,6 +20,7 @@ import {
 } from '../../src/credentials.js';
 import { launchTree } from '../../src/launch/tree.js';
 import { contained } from '../run/support.js';
+import { makeScratch } from '../support/fixtures.js';
 import { readAll, waitFor } from '../support/processes.js';
 import { needs } from '../support/tools.js';
 import { FakeAws } from './support/fake-aws.js';
@@ -130,6 +135,20 @@ describe('the endpoint', () => {
     });
   });
 
+  it('outlives connections that cannot be accepted', async () => {
+    let server: EventEmitter | undefined;
+    const look = (message: unknown): void => {
+      ({ server } = message as { server: EventEmitter });
+    };
+    await withBroker(async (_, delivered) => {
+      subscribe('http.server.request.start', look);
+      expect((await ask(urlOf(delivered), {})).status).toBe(403);
+      unsubscribe('http.server.request.start', look);
+      for (let i = 0; i < 3; i++) server?.emit('error', new Error('accept EMFILE'));
+      expect((await ask(urlOf(delivered), {})).status).toBe(403);
+    });
+  });
+
   it('serves the run, and what comes from it: also in another session, and as an orphan', async () => {
     await withBroker(async (broker, delivered) => {
       const script = `node -e "$1"; setsid -w node -e "$1"; (node -e "$1" & ) ; wait; sleep 60`;
@@ -241,5 +260,31 @@ print(client.get_object(Bucket="b", Key="k")["Body"].read().decode())`;
     const [file = ''] = report.credentials.files;
     expect(() => statSync(file)).toThrow('ENOENT');
     await expect(broker.open({})).rejects.toThrow('is for one run');
+  });
+});
+
+describe('the program that asks for a tool', () => {
+  it('says where an answer is cut off', async () => {
+    const server = createServer((socket) => {
+      socket.once('data', () => {
+        socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf');
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const token = path.join(makeScratch(), 'token');
+    writeFileSync(token, 'made up');
+    const helper = path.join(import.meta.dirname, '../../dist/credential-helper.js');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const { outcome, output } = await run(
+      process.execPath,
+      [helper, 'git', url, token, 'get'],
+      contained,
+    );
+    server.close();
+    expect(outcome).toMatchObject({ kind: 'exited', code: 1 });
+    expect(output.stdout.text).toBe('quit=1\n');
+    expect(output.stderr.text).toBe(
+      'sallyport: the credentials of this run cannot be had: aborted\n',
+    );
   });
 });

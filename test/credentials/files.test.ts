@@ -172,6 +172,38 @@ describe('a file of a credential', () => {
   });
 });
 
+describe('the files of many runs', () => {
+  it('have one listener for the end of this process, and none afterwards', async () => {
+    const before = process.listenerCount('exit');
+    const brokers = Array.from({ length: 12 }, () => open(madeUpPassword(60_000, { delivery })));
+    await Promise.all(brokers.map((broker) => broker.open()));
+    expect(process.listenerCount('exit')).toBe(before + 1);
+    await Promise.all(brokers.map((broker) => broker.close()));
+    expect(process.listenerCount('exit')).toBe(before);
+  });
+
+  it('are refused with their stage where no directory can be made', async () => {
+    const { TMPDIR } = process.env;
+    process.env['TMPDIR'] = '/nowhere';
+    const opening = open(madeUpPassword(60_000, { delivery })).open();
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
+    await expect(opening).rejects.toMatchObject({ code: 'ENOENT', stage: 'credentials' });
+  });
+
+  it('are refused with their stage where the name is none', async () => {
+    const long = { ...delivery, path: 'x'.repeat(300) };
+    const opening = open(madeUpPassword(60_000, { delivery: long })).open();
+    await expect(opening).rejects.toMatchObject({ code: 'ENAMETOOLONG', stage: 'credentials' });
+  });
+
+  it('are not written where render gives no string', async () => {
+    const render = (() => Promise.reject(new Error('late'))) as never;
+    const opening = open(madeUpPassword(60_000, { delivery: { ...delivery, render } })).open();
+    await expect(opening).rejects.toThrow('render of .config/tool/password gave no string');
+  });
+});
+
 describe('the files of other programs', () => {
   it('have several sources in one, each with its line', async () => {
     const home = makeScratch();

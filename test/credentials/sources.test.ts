@@ -8,7 +8,10 @@ import {
   commandSource,
   createCredentialBroker,
   fileSource,
+  netrcFile,
+  npmrcFile,
   parseCredential,
+  pgpassFile,
   type CredentialSource,
   type Minted,
 } from '../../src/credentials.js';
@@ -194,5 +197,26 @@ describe('parseCredential', () => {
       expiresAt: new Date(until),
     });
     expect(parseCredential(JSON.stringify(printed)).expiresAt).toBeNull();
+  });
+});
+
+describe('what is described wrongly', () => {
+  it.each([
+    [commandSource, undefined, 'file'],
+    [commandSource, { name: 'x', file: 'x', arg: ['y'] }, 'commandSource.arg'],
+    [fileSource, undefined, 'path'],
+    [fileSource, { path: 'x', file: 'x' }, 'fileSource.file'],
+    [assumeRole, undefined, 'account'],
+    [pgpassFile, undefined, 'host'],
+    [pgpassFile, { host: 'a\nb' }, 'host'],
+    [pgpassFile, { host: 'a', port: '5432' }, 'port'],
+    [pgpassFile, { host: 'a', database: 1 }, 'database'],
+    [netrcFile, undefined, 'host'],
+    [npmrcFile, undefined, 'registry'],
+    [npmrcFile, { registry: 'https://registry.example', scope: 1 }, 'scope'],
+  ])('is a mistake of the caller: %o of %o', (make, options, option) => {
+    expect(() => (make as (given: unknown) => unknown)(options)).toThrow(
+      expect.objectContaining({ name: 'SallyportTypeError', stagePath: option }) as Error,
+    );
   });
 });
