@@ -104,7 +104,7 @@ function encodeStrings(strings: readonly string[]): string {
 }
 
 /** As a string of C ends: what follows would become one of its own. Node refuses it, ChildProcess not. */
-function endAtNul(text: string): string {
+function endAtNul(text: unknown): string {
   // A ChildProcess that is used by itself takes anything.
   const words = String(text);
   const end = words.indexOf('\0');
