@@ -107,19 +107,21 @@ int ListNumbersRaw(int directory, std::vector<int>* numbers) {
   return 0;
 }
 
-int LookAtDescriptor(int links, int details, int fd, SeenDescriptor* seen) {
+int LookAtDescriptor(int links, int details, int fd, bool is_named, SeenDescriptor* seen) {
   char name[16];
   snprintf(name, sizeof name, "%d", fd);
-  struct stat info;
   std::string text;
   FdinfoFacts facts;
-  int refused = Stat(links, name, &info);
-  if (refused == 0) refused = ReadLink(links, name, &seen->target);
-  if (refused == 0) refused = ReadText(details, name, &text);
+  int refused = ReadText(details, name, &text);
   if (refused == 0 && !ParseFdinfo(text, &facts)) refused = EBADMSG;
   if (refused != 0) return refused;
   seen->fd = fd;
   seen->close_on_exec = (facts.flags & O_CLOEXEC) != 0;
+  if (seen->close_on_exec && !is_named) return 0;
+  struct stat info;
+  refused = Stat(links, name, &info);
+  if (refused == 0) refused = ReadLink(links, name, &seen->target);
+  if (refused != 0) return refused;
   seen->is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
   seen->kind = ClassifyObject(info.st_mode, seen->target, info.st_nlink == 0);
   seen->access = AccessFromFlags(facts.flags);
@@ -183,7 +185,7 @@ pid_t FirstChild(pid_t pid) {
   return TakeNumber(&rest, &child) && child <= INT_MAX ? static_cast<pid_t>(child) : -1;
 }
 
-Result<SeenProcess> LookAtProcess(pid_t pid) {
+Result<SeenProcess> LookAtProcess(pid_t pid, const std::vector<int>& named) {
   const auto refuse = [pid](int errno_value, const char* name) {
     return Refuse(pid, errno_value, name);
   };
@@ -213,7 +215,8 @@ Result<SeenProcess> LookAtProcess(pid_t pid) {
   if (refused != 0) return refuse(refused, "/fd");
   for (const int fd : numbers) {
     SeenDescriptor descriptor;
-    refused = LookAtDescriptor(links.get(), details.get(), fd, &descriptor);
+    const bool is_named = std::find(named.begin(), named.end(), fd) != named.end();
+    refused = LookAtDescriptor(links.get(), details.get(), fd, is_named, &descriptor);
     if (refused != 0) return refuse(refused, "/fd");
     seen.descriptors.push_back(std::move(descriptor));
   }

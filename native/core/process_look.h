@@ -43,9 +43,10 @@ struct SeenProcess {
   std::vector<SeenDescriptor> descriptors;
 };
 
-// Closes what it opens, by numbers of the calling thread's own table, and knows no others. Stage
-// "verify", with the file that could not be read.
-Result<SeenProcess> LookAtProcess(pid_t pid);
+// Closes what it opens, by numbers of the calling thread's own table, and knows no others. Of a
+// descriptor that is close-on-exec and not named only that is found out: the program never has it.
+// Stage "verify", with the file that could not be read.
+Result<SeenProcess> LookAtProcess(pid_t pid, const std::vector<int>& named);
 
 // Of a process whose status may be read; -1 of another.
 pid_t ParentOf(pid_t pid);

@@ -148,6 +148,19 @@ void CompareNull(int target, const SeenDescriptor* seen, Evidence* evidence) {
   if (!seen->is_null || seen->close_on_exec) evidence->Differ(path, "/dev/null", Phrase(*seen));
 }
 
+std::vector<int> NamedTargets(const LaunchRequest& request) {
+  std::vector<int> named(request.null_targets);
+  for (const ExpectedObject& object : request.verification.objects) named.push_back(object.target);
+  return named;
+}
+
+// A pinned program closes at its own exec, and is compared.
+std::vector<int> ComparedTargets(const LaunchRequest& request) {
+  std::vector<int> compared = NamedTargets(request);
+  if (request.pinned >= 0) compared.push_back(request.pinned);
+  return compared;
+}
+
 void CompareTable(const LaunchRequest& request, const SeenProcess& seen, Evidence* evidence) {
   const Verification& planned = request.verification;
   const auto find = [&seen](int target) -> const SeenDescriptor* {
@@ -156,12 +169,11 @@ void CompareTable(const LaunchRequest& request, const SeenProcess& seen, Evidenc
     }
     return nullptr;
   };
-  std::vector<int> named(request.null_targets);
   for (const int target : request.null_targets) CompareNull(target, find(target), evidence);
   for (const ExpectedObject& object : planned.objects) {
-    named.push_back(object.target);
     CompareObject(object, find(object.target), evidence);
   }
+  const std::vector<int> named = NamedTargets(request);
   for (const SeenDescriptor& descriptor : seen.descriptors) {
     const bool is_named = std::find(named.begin(), named.end(), descriptor.fd) != named.end();
     // What the exec closes the program does not get: our own ways to the launcher are such.
@@ -272,7 +284,7 @@ void CompareProgram(const LaunchRequest& request, const SeenProcess& seen, Evide
 
 Result<Verdict> VerifyHeld(const LaunchRequest& request, const std::string& instructions,
                            const HeldChild& child, const std::vector<DescriptorMove>& moves) {
-  const Result<SeenProcess> seen = LookAtProcess(child.pid);
+  const Result<SeenProcess> seen = LookAtProcess(child.pid, ComparedTargets(request));
   if (!seen.ok()) return seen.error();
   const Result<GivenIds> own = IdsForChild();
   if (!own.ok()) return own.error();
@@ -302,7 +314,7 @@ std::string LookAfterExec(const LaunchRequest& request, pid_t pid) {
   if (request.init) pid = FirstChild(pid);
   evidence.Fact("when", "after-exec");
   evidence.Fact("pid", std::to_string(pid));
-  const Result<SeenProcess> seen = LookAtProcess(pid);
+  const Result<SeenProcess> seen = LookAtProcess(pid, ComparedTargets(request));
   if (!seen.ok()) {
     evidence.Fact("unread", seen.error().path);
     return evidence.Take();

@@ -19,7 +19,8 @@ namespace {
 TEST_CASE("what is seen of a process is what it has") {
   const UniqueFd kept(open("/dev/null", O_RDWR));
   const UniqueFd closing(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-  const Result<SeenProcess> seen = LookAtProcess(getpid());
+  const UniqueFd other(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  const Result<SeenProcess> seen = LookAtProcess(getpid(), {closing.get()});
   REQUIRE(seen.ok());
   CHECK(seen.value().uids[1] == geteuid());
   CHECK(seen.value().gids[0] == getgid());
@@ -42,6 +43,8 @@ TEST_CASE("what is seen of a process is what it has") {
   struct stat status;
   REQUIRE(fstat(closing.get(), &status) == 0);
   CHECK(find(closing.get()).inode == status.st_ino);
+  CHECK(find(other.get()).close_on_exec);
+  CHECK(find(other.get()).target.empty());
 }
 
 TEST_CASE("nothing stays open after a look") {
@@ -51,12 +54,12 @@ TEST_CASE("nothing stays open after a look") {
     return open_numbers;
   };
   const int before = count();
-  REQUIRE(LookAtProcess(getpid()).ok());
+  REQUIRE(LookAtProcess(getpid(), {}).ok());
   CHECK(count() == before);
 }
 
 TEST_CASE("a process that is not there is a refusal with its path") {
-  const Result<SeenProcess> seen = LookAtProcess(0x3fffffff);
+  const Result<SeenProcess> seen = LookAtProcess(0x3fffffff, {});
   REQUIRE_FALSE(seen.ok());
   CHECK(seen.error().errno_value == ENOENT);
   CHECK(seen.error().path == "/proc/1073741823");
