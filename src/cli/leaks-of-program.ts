@@ -7,7 +7,7 @@ import type { LeakRecord } from '../compat/report.js';
 import { auditSelf, spawn, type ExitStatus } from '../index.js';
 import { FOUND } from './audit.js';
 import { UsageError } from './failure.js';
-import { forwardToChild } from './forward.js';
+import { forwardToChild, Receiver } from './forward.js';
 import { complain, print } from './output.js';
 import { clean, paint } from './table.js';
 
@@ -41,6 +41,10 @@ async function runProgram(
   args: readonly string[],
   report: string,
 ): Promise<ExitStatus> {
+  const receiver = new Receiver();
+  // The terminal tells both of us.
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined);
+  forwardToChild(receiver, ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']);
   const child = spawn(file, args, {
     stdio: 'inherit',
     pass: auditSelf({ origins: false, otherEnds: false }).leaky.map(({ fd }) => fd),
@@ -48,9 +52,7 @@ async function runProgram(
     session: 'inherit',
     noNewPrivileges: false,
   });
-  // The terminal tells both of us.
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined);
-  forwardToChild(() => child, ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']);
+  receiver.begin(child);
   const status = await child.exited;
   if (status.code !== 0) {
     complain(`leaks: ${file} ended with ${status.signal ?? `exit code ${String(status.code)}`}`);

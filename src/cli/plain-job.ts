@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 
 import type { Child } from '../launch/child.js';
 import { native } from '../native.js';
-import { forwardToChild, forwardToGroup, sendToChild, sendToGroup } from './forward.js';
+import { forwardToChild, forwardToGroup, Receiver } from './forward.js';
 import type { Job } from './job.js';
 import { isGroupOrphaned } from './process-group.js';
 import type { Terminal } from './terminal.js';
@@ -13,13 +13,13 @@ export class SeparateJob implements Job {
   readonly session;
   readonly foreground = undefined;
   beforeStop: (() => void) | undefined;
-  #child: Child | null = null;
+  readonly #receiver = new Receiver();
 
   constructor(session: 'new' | 'group') {
     this.session = session;
-    forwardToGroup(() => this.#child);
+    forwardToGroup(this.#receiver);
     process.on('SIGCONT', () => {
-      sendToGroup(this.#child, 'SIGCONT');
+      this.#receiver.sendToGroup('SIGCONT');
     });
     for (const signal of ['SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const) {
       process.on(signal, () => {
@@ -29,7 +29,7 @@ export class SeparateJob implements Job {
   }
 
   watch(child: Child): void {
-    this.#child = child;
+    this.#receiver.begin(child);
   }
 
   abandon(): void {
@@ -45,7 +45,7 @@ export class SeparateJob implements Job {
     if (isGroupOrphaned(native().processGroup())) return;
     this.beforeStop?.();
     // SIGTSTP it would discard too: a session of its own is an orphaned group.
-    sendToGroup(this.#child, 'SIGSTOP');
+    this.#receiver.sendToGroup('SIGSTOP');
     native().raiseDefault(constants.signals[signal], false);
   }
 }
@@ -55,14 +55,14 @@ export class FollowingJob implements Job {
   readonly session = 'inherit';
   readonly foreground = undefined;
   beforeStop: (() => void) | undefined;
-  #child: Child | null = null;
+  readonly #receiver = new Receiver();
 
   constructor(terminal: Terminal | null) {
-    forwardToChild(() => this.#child, ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGCONT']);
+    forwardToChild(this.#receiver, ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGCONT']);
     for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
       process.on(signal, () => {
         // From the keyboard the child has it already, and to many programs a second ^C means more.
-        if (terminal?.isOurs() !== true) sendToChild(this.#child, signal);
+        if (terminal?.isOurs() !== true) this.#receiver.send(signal);
       });
     }
     if (terminal === null) return;
@@ -72,7 +72,7 @@ export class FollowingJob implements Job {
   }
 
   watch(child: Child): void {
-    this.#child = child;
+    this.#receiver.begin(child);
   }
 
   abandon(): void {
@@ -85,11 +85,12 @@ export class FollowingJob implements Job {
 
   /** A child that stops itself alone (`suspend` in a shell): our shell waits for us and not for it. */
   #followStop(): void {
-    if (this.#child === null) return;
-    const signal = native().peekStopped(this.#child.pid);
+    const { child } = this.#receiver;
+    if (child === null) return;
+    const signal = native().peekStopped(child.pid);
     if (signal === 0) return;
     this.beforeStop?.();
-    if (isGroupOrphaned(native().processGroup())) sendToChild(this.#child, 'SIGCONT');
+    if (isGroupOrphaned(native().processGroup())) this.#receiver.send('SIGCONT');
     else native().raiseDefault(signal, false);
   }
 }

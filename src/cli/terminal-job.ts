@@ -5,7 +5,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Child } from '../launch/child.js';
 import type { ExitStatus } from '../launch/events.js';
 import { native } from '../native.js';
-import { forwardToGroup, sendToGroup } from './forward.js';
+import { forwardToGroup, Receiver } from './forward.js';
 import type { Job } from './job.js';
 import { isGroupOrphaned, isGroupShared } from './process-group.js';
 import type { Terminal } from './terminal.js';
@@ -25,7 +25,7 @@ export class TerminalJob implements Job {
   beforeStop: (() => void) | undefined;
   readonly #terminal: Terminal;
   readonly #ownGroup = native().processGroup();
-  #child: Child | null = null;
+  readonly #receiver = new Receiver();
   /** The child's group has the keyboard, from us. */
   #hasGiven = false;
   /** The signal by which we were told to stop, and others of our job by the same hand. */
@@ -38,7 +38,7 @@ export class TerminalJob implements Job {
     this.#terminal = terminal;
     this.foreground = terminal.isWanted() ? terminal.fd : undefined;
     terminal.keepModes();
-    forwardToGroup(() => this.#child);
+    forwardToGroup(this.#receiver);
     process.on('SIGCHLD', () => {
       this.#checkChild();
     });
@@ -58,9 +58,9 @@ export class TerminalJob implements Job {
   }
 
   watch(child: Child): void {
-    this.#child = child;
     this.#hasGiven = this.foreground !== undefined;
     if (!this.#hasGiven && this.#terminal.isWanted()) this.#give(child);
+    this.#receiver.begin(child);
   }
 
   abandon(): void {
@@ -70,7 +70,7 @@ export class TerminalJob implements Job {
   }
 
   async end(status: ExitStatus): Promise<void> {
-    this.#child = null;
+    this.#receiver.end();
     if (!this.#hasGiven) return;
     this.#terminal.take(status.signal !== null);
     await this.#continuePeers();
@@ -101,17 +101,18 @@ export class TerminalJob implements Job {
   }
 
   #checkChild(): void {
-    if (this.#child === null) return;
-    const signal = native().peekStopped(this.#child.pid);
+    const { child } = this.#receiver;
+    if (child === null) return;
+    const signal = native().peekStopped(child.pid);
     if (signal === 0) return;
     if (isKeyboardWish(signal) && this.#toldToStop === null) {
-      if (!this.#hasGiven && this.#terminal.isOurs()) this.#give(this.#child);
-      if (this.#terminal.isAt(this.#child.pid)) {
-        sendToGroup(this.#child, 'SIGCONT');
+      if (!this.#hasGiven && this.#terminal.isOurs()) this.#give(child);
+      if (this.#terminal.isAt(child.pid)) {
+        this.#receiver.sendToGroup('SIGCONT');
         return;
       }
     }
-    this.#stop(this.#child, signal);
+    this.#stop(child, signal);
   }
 
   #stop(child: Child, signal: number): void {
@@ -130,28 +131,30 @@ export class TerminalJob implements Job {
     // keyboard that is somebody else's will never get it; the kernel ends such groups like this.
     if (isKeyboardWish(signal)) {
       if (this.#terminal.isOurs()) this.#give(child);
-      else sendToGroup(child, 'SIGHUP');
+      else this.#receiver.sendToGroup('SIGHUP');
     }
     this.#continue();
   }
 
   #continue(): void {
     this.#toldToStop = null;
-    if (this.#child === null) return;
+    const { child } = this.#receiver;
+    if (child === null) return;
     // Stopped by SIGSTOP we had no time to take the keyboard back; our shell took it.
-    if (this.#hasGiven && !this.#terminal.isAt(this.#child.pid)) this.#hasGiven = false;
-    if (!this.#hasGiven && this.#terminal.isWanted()) this.#give(this.#child);
+    if (this.#hasGiven && !this.#terminal.isAt(child.pid)) this.#hasGiven = false;
+    if (!this.#hasGiven && this.#terminal.isWanted()) this.#give(child);
     this.#isChildStopped = false;
-    sendToGroup(this.#child, 'SIGCONT');
+    this.#receiver.sendToGroup('SIGCONT');
   }
 
   #passStop(signal: NodeJS.Signals): void {
-    if (this.#child === null) return;
+    const { child } = this.#receiver;
+    if (child === null) return;
     this.#toldToStop = signal;
     // ^Z so soon after `fg` that it cancelled the SIGCONT: the child has nothing to do any more.
-    if (this.#isChildStopped) this.#stop(this.#child, constants.signals[signal]);
+    if (this.#isChildStopped) this.#stop(child, constants.signals[signal]);
     // It may put the screen right first; we stop when it has stopped.
-    else sendToGroup(this.#child, signal);
+    else this.#receiver.sendToGroup(signal);
   }
 
   #give(child: Child): void {

@@ -105,6 +105,18 @@ describe('what ends it', () => {
     expect(await ended).toEqual([7, null]);
   });
 
+  it('a signal that comes while its program has begun and it does not know yet is passed on', async () => {
+    // The program itself sends it, to the parent of its init, with its first breath.
+    const script =
+      'trap "exit 7" TERM; read -r _ _ _ cli _ </proc/$PPID/stat; kill -TERM "$cli"; while :; do sleep 0.05; done';
+    // Many at once, so that it is often late in knowing.
+    for (let times = 0; times < 3; times++) {
+      const one = () => runCli(['run', '--deadline', '5s', 'sh', '-c', script]);
+      const ran = await Promise.all(Array.from({ length: 8 }, one));
+      expect(ran.map(({ code }) => code)).toEqual(Array(8).fill(7));
+    }
+  });
+
   it('128+n and 127 as without', async () => {
     expect((await runCli(['run', '--deadline', '1m', 'sh', '-c', 'kill -USR1 $$'])).code).toBe(138);
     const missing = await runCli(['run', '--deadline', '1m', 'no-such-program']);
