@@ -1,4 +1,6 @@
 // What is open in one process, in a tree of them, in all of them, and in this one.
+import { readFileSync } from 'node:fs';
+
 import { invalid, systemError } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import {
@@ -84,15 +86,28 @@ export function scanOne(pid: unknown): ScannedProcess {
   const number = requirePid(pid);
   const [scanned] = scan({ pids: [number] }).processes;
   if (scanned === undefined || isMissing(scanned)) throw noSuchProcess(number);
+  refuseThread(number);
   return scanned;
+}
+
+/** /proc has an entry for each thread too, which it does not list: proc(5). */
+function refuseThread(pid: number): void {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return; // What could be read is told all the same.
+  }
+  const leader = Number(/^Tgid:\s*(\d+)$/m.exec(text)?.[1] ?? pid);
+  if (leader !== pid) throw noSuchProcess(pid, `it is a thread of ${leader}: audit that`);
 }
 
 function isMissing({ pid, refusal, errno }: ScannedProcess): boolean {
   return refusal === 'process' && (errno === ENOENT || errno === ESRCH) && !exists(pid);
 }
 
-function noSuchProcess(pid: number): Error {
-  return systemError(ESRCH, 'open', '', {
+function noSuchProcess(pid: number, advice = ''): Error {
+  return systemError(ESRCH, 'open', advice, {
     syscall: `audit ${pid}`,
     stage: 'audit',
     stagePath: `/proc/${pid}`,
@@ -119,6 +134,7 @@ export function auditTree(pid: number, options?: AuditDetails): ProcessAudit[] {
   const taken = takeOptions(takeOwn(options, 'options', ['origins', 'otherEnds']));
   const members = findTree(root, scanFacts());
   if (members.length === 0 && !exists(root)) throw noSuchProcess(root);
+  refuseThread(root);
   return finishAll(scan({ pids: members.length === 0 ? [root] : members }).processes, taken);
 }
 

@@ -1,10 +1,10 @@
 // auditProcess and auditSelf: what is said of each descriptor, and what the next spawn would leak.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { auditProcess, auditSelf, type ProcessAudit } from '../../src/index.js';
+import { auditProcess, auditSelf, auditTree, type ProcessAudit } from '../../src/index.js';
 import { startCrowd, type Crowd } from '../support/crowd.js';
 import { thrown } from '../support/errors.js';
 import { fixture } from '../support/fixtures.js';
@@ -268,6 +268,17 @@ describe('auditSelf', () => {
 });
 
 describe('what cannot be read', () => {
+  it('a thread is none: ESRCH, which names its process', () => {
+    const thread = readdirSync('/proc/self/task')
+      .map(Number)
+      .find((id) => id !== process.pid)!;
+    for (const look of [auditProcess, auditTree]) {
+      const error = thrown(() => look(thread));
+      expect(error).toMatchObject({ code: 'ESRCH', stage: 'audit' });
+      expect(error.message).toContain(`a thread of ${process.pid}`);
+    }
+  });
+
   it('a process that is not there is ESRCH', () => {
     const child = spawn('true');
     const gone = 2 ** 22;
