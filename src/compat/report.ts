@@ -19,7 +19,12 @@ export interface LeakRecord {
   readonly leaks: readonly Leak[];
 }
 
-/** Does nothing where nothing is to be reported; never throws. */
+let hasWarned = false;
+
+/**
+ * Does nothing where nothing is to be reported; never throws: a program must not fail because nobody
+ * listens. Where the file cannot be written that is a warning, once.
+ */
 export function reportChild({ file, stdio }: ProgramCall, pid: number, settings: Settings): void {
   const { report, pass } = settings;
   if (report === undefined) return;
@@ -34,8 +39,12 @@ export function reportChild({ file, stdio }: ProgramCall, pid: number, settings:
     const program = process.argv[1] ?? process.title;
     const record: LeakRecord = { version: 1, parent: process.pid, program, pid, file, leaks };
     append(report, `${JSON.stringify(record)}\n`);
-  } catch {
-    // A program must not fail because nobody listens.
+  } catch (error) {
+    if (report === 'stderr' || hasWarned) return;
+    hasWarned = true;
+    process.emitWarning(`no child is reported in ${report}: ${(error as Error).message}`, {
+      type: 'SallyportWarning',
+    });
   }
 }
 

@@ -160,6 +160,17 @@ describe('SALLYPORT_REGISTER', () => {
     });
   });
 
+  it('report=<file> that cannot be written is one warning, and no failure', async () => {
+    const script = `
+      const { spawnSync } = require('node:child_process');
+      for (let i = 0; i < 3; i++) console.log(spawnSync('true').status);`;
+    const { stdout, stderr } = await run('report=/no/such/file', script, withLeak);
+    expect(stdout).toBe('0\n0\n0\n');
+    expect(stderr.match(/SallyportWarning: .*/g)).toEqual([
+      "SallyportWarning: no child is reported in /no/such/file: ENOENT: no such file or directory, open '/no/such/file'",
+    ]);
+  });
+
   it.each([
     ['nonsense', 'SALLYPORT_REGISTER: nonsense: must be name=value'],
     ['pass=x', 'pass[0]: must be a descriptor number from 3'],
