@@ -158,6 +158,11 @@ export interface NativeBinding {
   closeSyncDescriptor(events: SyncEvents, fd: number): void;
   /** poll(2). @param entries triples: descriptor, events, and what came of them. @param timeout ms */
   poll(entries: Int32Array, timeout: number): void;
+  /**
+   * Says that a child is known here: its descriptors are ours from now on. Until then it is ended with
+   * its environment, and they are closed.
+   */
+  takeOver(id: number): void;
   cancelLaunch(job: number): void;
   /** @param command COMMAND_* of native/launcher/instructions.h */
   commandInit(init: number, command: number, argument: number): void;

@@ -74,7 +74,7 @@ void EventMailbox::Open(napi_env env, napi_value callback) {
   napi_threadsafe_function notify = nullptr;
   if (napi_create_string_utf8(env, "sallyport", NAPI_AUTO_LENGTH, &name) != napi_ok ||
       napi_create_threadsafe_function(env, callback, nullptr, name, 0, 1, nullptr, nullptr, this,
-                                      Deliver, &notify) != napi_ok) {
+                                      DeliverPending, &notify) != napi_ok) {
     napi_throw_error(env, nullptr, "sallyport: no channel for events");
     return;
   }
@@ -110,12 +110,15 @@ void EventMailbox::Close() {
 // The environment hears nothing more: what it never heard of is taken back or ended.
 void EventMailbox::Abandon() {
   std::vector<Event> undelivered;
+  std::unordered_map<ChildId, LaunchedChild> delivered;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     notify_ = nullptr;
     undelivered.swap(pending_);
+    delivered.swap(delivered_);
   }
   for (const Event& event : undelivered) AbandonEvent(event);
+  for (const auto& [id, child] : delivered) EndUnheard(child);
   // Nobody is left who would say that a zombie's number is not needed any longer.
   Reaper::Instance().ReleaseAll(this);
   AccountLookups::Instance().CancelAll(this);
@@ -144,9 +147,23 @@ void EventMailbox::KeepAlive(napi_env env, bool wanted) {
   }
 }
 
+void EventMailbox::Deliver(LaunchedChild child) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const ChildId id = child.id;
+  delivered_.emplace(id, std::move(child));
+}
+
+void EventMailbox::TakeOver(ChildId id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = delivered_.find(id);
+  if (found == delivered_.end()) return;
+  for (UniqueFd& ours : found->second.ours) static_cast<void>(ours.release());
+  delivered_.erase(found);
+}
+
 // Plain calls, each checked: in an environment that is being terminated every call may refuse, and
 // node-addon-api would make a fatal error of that.
-void EventMailbox::Deliver(napi_env env, napi_value callback, void* context, void*) {
+void EventMailbox::DeliverPending(napi_env env, napi_value callback, void* context, void*) {
   if (env == nullptr) return;  // the environment is being torn down
   auto* mailbox = static_cast<EventMailbox*>(context);
   std::vector<Event> events;
@@ -156,7 +173,12 @@ void EventMailbox::Deliver(napi_env env, napi_value callback, void* context, voi
   }
   napi_value batch = EventsToJs(env, events);
   napi_value receiver = nullptr;
-  if (batch == nullptr || napi_get_undefined(env, &receiver) != napi_ok) return;
+  if (batch == nullptr) return;
+  for (Event& event : events) {
+    LaunchedChild* const child = FindLaunched(event);
+    if (child != nullptr) mailbox->Deliver(std::move(*child));
+  }
+  if (napi_get_undefined(env, &receiver) != napi_ok) return;
   napi_call_function(env, receiver, callback, 1, &batch, nullptr);
 }
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "binding/events_to_js.h"
@@ -26,6 +27,11 @@ class EventMailbox : public LaunchListener, public std::enable_shared_from_this<
   // On the environment's own thread:
   void Open(napi_env env, napi_value callback);
   void KeepAlive(napi_env env, bool wanted);
+  // JavaScript has been told of this child, and has it when it has said so: an environment may be
+  // terminated in between, in the midst of a batch.
+  void Deliver(LaunchedChild child);
+  // Our ends of its pipes are JavaScript's from now on, as numbers.
+  void TakeOver(ChildId id);
 
  private:
   void Post(Event event);
@@ -33,10 +39,11 @@ class EventMailbox : public LaunchListener, public std::enable_shared_from_this<
   void Abandon();
   static void AbandonAll();
   static void CloseHook(void* held);
-  static void Deliver(napi_env env, napi_value callback, void* context, void* data);
+  static void DeliverPending(napi_env env, napi_value callback, void* context, void* data);
 
   std::mutex mutex_;  // guards the fields below
   std::vector<Event> pending_;
+  std::unordered_map<ChildId, LaunchedChild> delivered_;  // and not taken over yet
   napi_threadsafe_function notify_ = nullptr;  // null: not open yet, or the environment has ended
 };
 

@@ -7,11 +7,11 @@ namespace sallyport {
 
 namespace {
 
-napi_value EventToJs(napi_env env, Event& event) {
-  if (ExitEvent* const exit = std::get_if<ExitEvent>(&event)) {
+napi_value EventToJs(napi_env env, const Event& event) {
+  if (const ExitEvent* const exit = std::get_if<ExitEvent>(&event)) {
     return ExitToJs(env, exit->id, exit->status);
   }
-  if (LaunchEvent* const launch = std::get_if<LaunchEvent>(&event)) {
+  if (const LaunchEvent* const launch = std::get_if<LaunchEvent>(&event)) {
     return LaunchToJs(env, launch->id, launch->outcome);
   }
   const ReportEvent& report = std::get<ReportEvent>(event);
@@ -20,7 +20,7 @@ napi_value EventToJs(napi_env env, Event& event) {
 
 }  // namespace
 
-napi_value EventsToJs(napi_env env, std::vector<Event>& events) {
+napi_value EventsToJs(napi_env env, const std::vector<Event>& events) {
   napi_value batch = nullptr;
   bool complete = napi_create_array_with_length(env, events.size(), &batch) == napi_ok;
   for (uint32_t i = 0; complete && i < events.size(); ++i) {
@@ -30,6 +30,11 @@ napi_value EventsToJs(napi_env env, std::vector<Event>& events) {
   if (complete) return batch;
   for (const Event& event : events) AbandonEvent(event);
   return nullptr;
+}
+
+LaunchedChild* FindLaunched(Event& event) {
+  LaunchEvent* const launch = std::get_if<LaunchEvent>(&event);
+  return launch != nullptr && launch->outcome.ok() ? &launch->outcome.value() : nullptr;
 }
 
 void AbandonEvent(const Event& event) {

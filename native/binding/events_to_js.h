@@ -26,8 +26,12 @@ struct ReportEvent {
 using Event = std::variant<ExitEvent, LaunchEvent, ReportEvent>;
 
 // An array of NativeEvent, src/native.ts; null where the environment refuses, as one does that is
-// being terminated. Children that JavaScript did not get are ended then.
-napi_value EventsToJs(napi_env env, std::vector<Event>& events);
+// being terminated. Children that JavaScript did not get are ended then. Otherwise our ends of
+// their pipes are numbers there, and still the events'.
+napi_value EventsToJs(napi_env env, const std::vector<Event>& events);
+
+// The child that an event tells of; null: it tells of none.
+LaunchedChild* FindLaunched(Event& event);
 
 // Nobody will ever know of this child.
 void AbandonEvent(const Event& event);

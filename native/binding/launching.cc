@@ -133,7 +133,11 @@ Napi::Value Spawn(const Napi::CallbackInfo& info) {
   if (!child.ok()) return FailureToJs(info.Env(), child.error());
   const napi_value result = ChildToJs(info.Env(), child.value());
   // A Worker that is being terminated: nobody will ever know of this child.
-  if (result == nullptr) EndUnheard(child.value());
+  if (result == nullptr) {
+    EndUnheard(child.value());
+  } else {
+    EnvironmentData::Of(info.Env()).mailbox()->Deliver(std::move(child.value()));
+  }
   return Napi::Value(info.Env(), result);
 }
 
@@ -154,6 +158,12 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
       AccountLookups::Instance().Submit(std::move(job), LanePool::Instance(no_new_privileges));
   if (!submitted.ok()) return FailureToJs(info.Env(), submitted.error());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
+}
+
+// (id): our ends of its pipes are JavaScript's from now on.
+void TakeOver(const Napi::CallbackInfo& info) {
+  const ChildId id = static_cast<ChildId>(info[0].As<Napi::Number>().Int64Value());
+  EnvironmentData::Of(info.Env()).mailbox()->TakeOver(id);
 }
 
 // (job): the outcome is ECANCELED then, or already on its way.
@@ -255,6 +265,7 @@ Result<LaunchedChild> SpawnOnThisThread(LaunchJob& job) { return SpawnDirect(job
 void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("spawn", Napi::Function::New<Spawn>(env, "spawn"));
   exports.Set("launch", Napi::Function::New<Launch>(env, "launch"));
+  exports.Set("takeOver", Napi::Function::New<TakeOver>(env, "takeOver"));
   exports.Set("cancelLaunch", Napi::Function::New<CancelLaunch>(env, "cancelLaunch"));
   exports.Set("hasPrivateLanes", Napi::Function::New<HasPrivateLanes>(env, "hasPrivateLanes"));
   exports.Set("canSpawnDirect", Napi::Function::New<CanSpawnDirect>(env, "canSpawnDirect"));

@@ -124,10 +124,21 @@ Napi::Value OpenSyncEvents(const Napi::CallbackInfo& info) {
   return result;
 }
 
+// They are numbers in JavaScript now, which are closed with the handle.
+void GiveAwayEnds(std::vector<Event>& events) {
+  for (Event& event : events) {
+    LaunchedChild* const child = FindLaunched(event);
+    if (child == nullptr) continue;
+    for (UniqueFd& ours : child->ours) static_cast<void>(ours.release());
+  }
+}
+
 // (handle) -> events
 Napi::Value TakeSyncEvents(const Napi::CallbackInfo& info) {
   std::vector<Event> events = ToMailbox(info[0])->Take();
-  return Napi::Value(info.Env(), EventsToJs(info.Env(), events));
+  const napi_value batch = EventsToJs(info.Env(), events);
+  if (batch != nullptr) GiveAwayEnds(events);
+  return Napi::Value(info.Env(), batch);
 }
 
 // (handle): nothing more is fetched, and its descriptor is closed.

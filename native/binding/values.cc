@@ -33,9 +33,8 @@ napi_value NumbersToJs(napi_env env, const double* numbers, size_t count) {
   return array;
 }
 
-// `head`, id, pid, program, our end of each pipe; what a verification saw, where there was one. The
-// ends are given away only where JavaScript got them.
-napi_value LaunchedToJs(napi_env env, std::vector<double> head, LaunchedChild& child) {
+// `head`, id, pid, program, our end of each pipe; what a verification saw, where there was one.
+napi_value LaunchedToJs(napi_env env, std::vector<double> head, const LaunchedChild& child) {
   head.push_back(static_cast<double>(child.id));
   head.push_back(child.pid);
   head.push_back(child.program);
@@ -48,9 +47,6 @@ napi_value LaunchedToJs(napi_env env, std::vector<double> head, LaunchedChild& c
         napi_set_element(env, array, static_cast<uint32_t>(head.size()), evidence) != napi_ok) {
       return nullptr;
     }
-  }
-  if (array != nullptr) {
-    for (UniqueFd& ours : child.ours) static_cast<void>(ours.release());
   }
   return array;
 }
@@ -88,7 +84,9 @@ Napi::Object ObjectToJs(Napi::Env env, const DescriptorObject& object) {
   return result;
 }
 
-napi_value ChildToJs(napi_env env, LaunchedChild& child) { return LaunchedToJs(env, {}, child); }
+napi_value ChildToJs(napi_env env, const LaunchedChild& child) {
+  return LaunchedToJs(env, {}, child);
+}
 
 // The order of the numbers is that of NativeExit in src/native.ts.
 napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status) {
@@ -115,7 +113,7 @@ napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status) {
 
 // [EVENT_LAUNCH, job, id, pid, program, our end of each pipe…] or [EVENT_LAUNCH_FAILED, job, errno,
 // stage, path]
-napi_value LaunchToJs(napi_env env, JobId id, Result<LaunchedChild>& outcome) {
+napi_value LaunchToJs(napi_env env, JobId id, const Result<LaunchedChild>& outcome) {
   if (outcome.ok()) {
     return LaunchedToJs(env, {kLaunchEvent, static_cast<double>(id)}, outcome.value());
   }

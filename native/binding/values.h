@@ -18,12 +18,12 @@ Napi::Object ObjectToJs(Napi::Env env, const DescriptorObject& object);
 
 // What follows is null where the environment refuses, as one does that is being terminated.
 
-// [id, pid, pid of the program, our end of each pipe…]; the ends belong to JavaScript from then on.
-napi_value ChildToJs(napi_env env, LaunchedChild& child);
+// [id, pid, pid of the program, our end of each pipe…]; the ends stay the child's.
+napi_value ChildToJs(napi_env env, const LaunchedChild& child);
 
 // The events of src/native.ts.
 napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status);
-napi_value LaunchToJs(napi_env env, JobId id, Result<LaunchedChild>& outcome);
+napi_value LaunchToJs(napi_env env, JobId id, const Result<LaunchedChild>& outcome);
 napi_value ReportToJs(napi_env env, ChildId init, const LauncherReport& report);
 
 }  // namespace sallyport

@@ -35,7 +35,10 @@ export function awaitLaunch<T>(
         if (isFailure(outcome)) {
           // Of a launch that was taken back the caller has heard already.
           if (!takenBack) reject(launchError(plan, outcome));
-        } else if (takenBack) {
+          return;
+        }
+        native().takeOver(outcome.id);
+        if (takenBack) {
           // It was on its way when it was taken back.
           discard(outcome);
         } else {

@@ -58,6 +58,7 @@ export function spawn(
     const result = native().spawn(...request(), byLane, plan.noNewPrivileges);
     if (isFailure(result)) throw launchError(plan, result);
     const launched = toLaunched(result);
+    native().takeOver(launched.id);
     keepEvidence(plan, launched.evidence);
     return adopt(plan, launched, supervision);
   });

@@ -148,6 +148,42 @@ it('terminated in the midst of hearing of them, 50 times: no crash, no lane lost
   expect(seen).toEqual([0]);
 }, 70_000);
 
+it('ended by itself in the midst of a batch: what it was told of and did not take is ended', async () => {
+  const seen = await inNode(
+    async ({ sallyport, storm, processes, root, fixture, require }) => {
+      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+      const { startLanes, watchDescriptors } = require(
+        `${root}/test/support/lanes.cjs`,
+      ) as typeof import('../../support/lanes.cjs');
+      await startLanes(sallyport.launch, fixture('exit_fast'), { stdio: 'pipe' });
+      const end = async () => {
+        const worker = new Worker(
+          `const { workerData: { root, witness } } = require('node:worker_threads');
+           const { launch } = require(root);
+           const { listChildren } = require(root + '/test/support/processes.cjs');
+           const { signal } = new AbortController();
+           // Called with the first launch that is heard of.
+           signal.removeEventListener = () => process.exit();
+           for (let count = 0; count < 20; count++)
+             launch(witness, ['--quiet', '--hold'], { stdio: 'pipe', signal });
+           while (listChildren().length < 20);`,
+          { eval: true, workerData: { root, witness: fixture('witness') } },
+        );
+        await new Promise((resolve) => worker.once('exit', resolve));
+        await processes.waitFor('the end of its children', () => !storm.hasChildren());
+      };
+      await end();
+      const watch = watchDescriptors();
+      for (let round = 0; round < 10; round++) await end();
+      await watch.settle();
+      return 'settled';
+    },
+    null,
+    { deadline: 60_000 },
+  );
+  expect(seen).toBe('settled');
+}, 70_000);
+
 it('a Worker started the only lanes and has ended: the main thread uses them', async () => {
   const seen = await inNode(async ({ sallyport, storm, root, fixture, require }) => {
     const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
