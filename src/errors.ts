@@ -74,7 +74,9 @@ export type CallerCode = keyof typeof CALLER_CODES;
 export interface Difference {
   /** `descriptors.5.access`, `session`, … */
   readonly path: string;
+  /** What it was to be. */
   readonly planned: string;
+  /** What it was. */
   readonly seen: string;
 }
 
@@ -101,12 +103,22 @@ interface Fields extends ErrorDetails {
  * the value of a variable or of an argument.
  */
 export class SallyportError extends Error {
+  /** `ERR_SALLYPORT_…`, or the errno's name. */
   declare readonly code: string;
+  /** Negative, as in Node: -2 for ENOENT. Refusals by the system only. */
   declare readonly errno?: number;
+  /** `spawn git`, `kill git`, `seal`. Refusals by the system only. */
   declare readonly syscall?: string;
+  /** The program as the caller named it. Refusals by the system only. */
   declare readonly path?: string;
+  /** The step that failed. */
   declare readonly stage: Stage;
+  /**
+   * What the step failed on: the directory, the interpreter, the descriptor's number, the option's
+   * name.
+   */
   declare readonly stagePath?: string;
+  /** How the stage is known. */
   declare readonly stageSource?: StageSource;
   /** With `ERR_SALLYPORT_NOT_AS_PLANNED`: in what. */
   declare readonly differences?: readonly Difference[];
@@ -120,8 +132,14 @@ SallyportError.prototype.name = 'SallyportError';
 
 /** A mistake of the caller in the type or form of an argument. Has the fields of `SallyportError`. */
 export class SallyportTypeError extends TypeError {
+  /** `ERR_SALLYPORT_…`, or the errno's name. */
   declare readonly code: CallerCode;
+  /** The step that failed. */
   declare readonly stage: Stage;
+  /**
+   * What the step failed on: the directory, the interpreter, the descriptor's number, the option's
+   * name.
+   */
   declare readonly stagePath?: string;
 
   constructor(message: string, fields: Fields) {

@@ -14,8 +14,11 @@ interface MatcherContext {
   readonly isNot?: boolean;
 }
 
+/** What a matcher gives to the runner of tests. */
 export interface MatcherResult {
+  /** Whether it is so. */
   pass: boolean;
+  /** What to say where it is not; with `not`, where it is. */
   message: () => string;
 }
 

@@ -4,4 +4,5 @@ import { toHaveOnlyDescriptors, toHaveOnlyEnvironment } from './matchers.js';
 
 export type { MatcherResult, ProcessLike } from './matchers.js';
 
+/** Matchers for `expect.extend`: what a process has open, and the variables it was started with. */
 export const matchers = { toHaveOnlyDescriptors, toHaveOnlyEnvironment };

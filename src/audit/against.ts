@@ -8,6 +8,7 @@ import type { DescriptorRecord, ProcessAudit, Verdict } from './record.js';
 
 /** What may be open, and nothing else: numbers, or numbers with what must be behind them. */
 export interface DescriptorExpectations {
+  /** Numbers, or `{ fd, expect }` with an expectation. */
   descriptors: ReadonlyArray<number | { fd: number; expect?: Expectation }>;
   /**
    * Descriptors that the process opened itself: `leak` (the default), or `allow` for those that its
@@ -18,7 +19,9 @@ export interface DescriptorExpectations {
 
 /** A `LaunchPlan`, or its description: what is compared is its table. */
 export interface PlannedDescriptors {
+  /** Version of launch plans. */
   readonly version: 1;
+  /** As in a plan: the object at each number, or what channel stands there. */
   readonly descriptors: readonly DescriptorPlan[];
 }
 

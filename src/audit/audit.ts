@@ -17,6 +17,7 @@ import { scan, scanFacts, toAudit } from './scan.js';
 import { findTree } from './tree.js';
 import type { ScannedProcess } from './unpack.js';
 
+/** How closely an audit looks. */
 export interface AuditDetails {
   /** Whether each descriptor was inherited: one more look, at the parent. Default true. */
   origins?: boolean;
@@ -24,6 +25,7 @@ export interface AuditDetails {
   otherEnds?: boolean;
 }
 
+/** What `auditProcess` takes. */
 export interface AuditOptions extends AuditDetails {
   /** What the process should have open: a launch plan, or expectations. */
   against?: PlannedDescriptors | DescriptorExpectations;
@@ -158,11 +160,18 @@ function finishAll(
   return scanned.map(toAudit);
 }
 
+/** An audit of this process. */
 export interface SelfAudit extends ProcessAudit {
   /** What the next plain spawn would hand over: open without close-on-exec, beyond 0, 1 and 2. */
   readonly leaky: readonly DescriptorRecord[];
 }
 
+/**
+ * This process, with what the next plain `child_process.spawn` would hand over.
+ *
+ * @throws {SallyportTypeError} for a wrong option
+ * @throws {SallyportError} stage `audit`: /proc is not mounted
+ */
 export function auditSelf(options?: AuditOptions): SelfAudit {
   const audit = auditProcess(process.pid, options);
   const leaky = audit.descriptors.filter(

@@ -19,11 +19,15 @@ export type HolderQuery =
   | { inode: number | bigint | string; dev?: number | bigint }
   | { fd: number };
 
+/** A process and the descriptor by which it holds what was asked for. */
 export interface Holder extends Holding {
+  /** The process. */
   readonly process: ProcessAudit;
+  /** The descriptor. */
   readonly record: DescriptorRecord;
 }
 
+/** Who has something open. */
 export interface HolderReport {
   /** By ascending pid and number. One for each descriptor. */
   readonly holders: readonly Holder[];

@@ -8,6 +8,7 @@ import type { DescriptorRecord } from './record.js';
 import { describeRefusal } from './scan.js';
 import type { Refusal, ScannedProcess } from './unpack.js';
 
+/** How often, and for how long, `watchProcess` looks. */
 export interface WatchOptions {
   /** Milliseconds between two looks. Default 500. What comes and goes in between is not seen. */
   interval?: number;
@@ -15,8 +16,11 @@ export interface WatchOptions {
   signal?: AbortSignal;
 }
 
+/** What changed between two looks. */
 export interface DescriptorChange {
+  /** `appeared`, `vanished`, or `changed`: the number means another object now. */
   readonly type: 'appeared' | 'vanished' | 'changed';
+  /** The descriptor. */
   readonly record: DescriptorRecord;
   /** What was there before, of `changed`: the number means another object now. */
   readonly before?: DescriptorRecord;

@@ -5,6 +5,7 @@ import { invalid } from '../errors.js';
 import { takeOwn, typeName } from '../own-properties.js';
 import { takeFlag, takeString } from '../plan/options.js';
 
+/** What `install` takes; in SALLYPORT_REGISTER as `name=value`. */
 export interface InstallOptions {
   /**
    * `inherit` (the default): what `env` says, or all that this process has, as in Node. `allowlist`:

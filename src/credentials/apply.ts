@@ -13,6 +13,13 @@ import {
 } from '../plan/environment.js';
 import { takeVariables } from '../plan/variables.js';
 
+/**
+ * The variables with those of the broker, and without those that would win over them. An environment
+ * keeps its record. Configuration that git is given by GIT_CONFIG_COUNT already comes first.
+ *
+ * @throws {SallyportTypeError} what was delivered has not the form that `open` of a broker gives; a variable
+ *   is malformed
+ */
 export function applyCredentials(
   environment: Environment,
   delivered: CredentialVariables,
@@ -21,12 +28,6 @@ export function applyCredentials(
   variables: Readonly<Record<string, string>>,
   delivered: CredentialVariables,
 ): Record<string, string>;
-/**
- * The variables with those of the broker, and without those that would win over them. An environment
- * keeps its record. Configuration that git is given by GIT_CONFIG_COUNT already comes first.
- *
- * @throws {SallyportTypeError}
- */
 export function applyCredentials(
   variables: Environment | Readonly<Record<string, string>>,
   delivered: CredentialVariables,

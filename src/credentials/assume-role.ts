@@ -4,9 +4,11 @@ import { takeOwn } from '../own-properties.js';
 import type { Delivery } from './delivery.js';
 import { MintError, type CredentialSource, type MintContext, type Minted } from './source.js';
 
+/** What `assumeRole` takes. */
 export interface AssumeRole {
   /** Default `aws`. */
   readonly name?: string;
+  /** Why the run is given it, for the report. */
   readonly reason: string;
   /** `arn:aws:iam::111122223333:role/development`. */
   readonly roleArn: string;
@@ -14,6 +16,7 @@ export interface AssumeRole {
   readonly account: string;
   /** Seconds. Default 900, the shortest that AWS gives. */
   readonly durationSeconds?: number;
+  /** As AssumeRole has it. */
   readonly externalId?: string;
   /** A policy that narrows the role further, as JSON. */
   readonly policy?: string;
@@ -25,8 +28,11 @@ export interface AssumeRole {
   readonly client?: Readonly<Record<string, unknown>>;
   /** Default: by the endpoint. */
   readonly delivery?: Delivery | readonly Delivery[];
+  /** Milliseconds that one mint may take. Default: 10 000. */
   readonly mintDeadline?: number;
+  /** Milliseconds before its end at which it is minted again. Default: a third of its life. */
   readonly lead?: number;
+  /** Milliseconds by which that is earlier at random, at most. Default: a tenth of its life. */
   readonly jitter?: number;
 }
 

@@ -29,11 +29,13 @@ export interface DeliveredCredentials {
   readonly reason?: string;
 }
 
+/** What `open` takes. */
 export interface OpenCredentialsOptions {
   /** Milliseconds that the run may last, from now on. */
   readonly deadline?: number;
 }
 
+/** Events of a broker, with what listeners are given. */
 export interface CredentialBrokerEvents {
   /** The state of one credential has changed. */
   state: [status: CredentialStatus];
@@ -54,6 +56,7 @@ export function createCredentialBroker(options: CredentialBrokerOptions): Creden
   return new CredentialBroker(takeBrokerOptions(options));
 }
 
+/** Mints the credentials of one run, keeps them fresh, and takes them back. */
 export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
   readonly #wish: BrokerWish;
   readonly #secrets = new Secrets();
@@ -137,6 +140,7 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     this.#admitted();
   }
 
+  /** How each credential stands now. */
   status(): CredentialStatus[] {
     return this.#credentials.map(({ status }) => status);
   }
@@ -181,6 +185,7 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     return this.#closing;
   }
 
+  /** Closes the broker, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

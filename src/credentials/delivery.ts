@@ -6,6 +6,7 @@ import { takeOwn } from '../own-properties.js';
 
 /** AWS container credentials: the SDKs ask an endpoint on 127.0.0.1, again and again. */
 export interface EndpointDelivery {
+  /** Says which delivery it is. */
   readonly by: 'endpoint';
   /**
    * `file` (default): the caller shows a token, which it reads from a file. `none`: for SDKs that
@@ -18,7 +19,9 @@ export interface EndpointDelivery {
 
 /** `credential_process` in an AWS_CONFIG_FILE of the run. */
 export interface AwsProcessDelivery {
+  /** Says which delivery it is. */
   readonly by: 'process';
+  /** The program that asks. */
   readonly for: 'aws';
   /** Default `default`. */
   readonly profile?: string;
@@ -28,7 +31,9 @@ export interface AwsProcessDelivery {
 
 /** A credential helper of git, for one server and no other. */
 export interface GitProcessDelivery {
+  /** Says which delivery it is. */
   readonly by: 'process';
+  /** The program that asks. */
   readonly for: 'git';
   /** `https://git.example`, with or without a path, gitcredentials(7). */
   readonly url: string;
@@ -36,6 +41,7 @@ export interface GitProcessDelivery {
 
 /** A file that is written anew, in one step, each time. */
 export interface FileDelivery {
+  /** Says which delivery it is. */
   readonly by: 'file';
   /** Below the home of the run. Several sources may write to one: their texts follow each other. */
   readonly path: string;
@@ -52,11 +58,13 @@ export interface FileDelivery {
 
 /** Variables, fixed at the start: for runs that are shorter than the credential's life. */
 export interface EnvDelivery {
+  /** Says which delivery it is. */
   readonly by: 'env';
   /** Variable → name of the value. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
+/** How a credential gets to the run. */
 export type Delivery =
   EndpointDelivery | AwsProcessDelivery | GitProcessDelivery | FileDelivery | EnvDelivery;
 

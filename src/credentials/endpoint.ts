@@ -29,14 +29,17 @@ export interface CredentialFetch {
   readonly at: string;
   /** Null where it asked for nothing that there is. */
   readonly source: string | null;
+  /** `served` or `refused`. */
   readonly outcome: 'served' | 'refused';
   /** Why it was refused; null where it was not. */
   readonly why: string | null;
   /** Null where it was not found. */
   readonly pid: number | null;
+  /** Its path, or null. */
   readonly executable: string | null;
   /** What started it: of a helper, the tool that wanted the credential. */
   readonly parentPid: number | null;
+  /** Its path, or null. */
   readonly parentExecutable: string | null;
 }
 

@@ -6,6 +6,7 @@ import type { FileDelivery } from './delivery.js';
 /** Where files go that are found by a variable. */
 export const OWN_FOLDER = '.credentials';
 
+/** What `pgpassFile` takes. */
 export interface PgpassFile {
   /** As the program writes it: libpq compares names. */
   readonly host: string;
@@ -38,6 +39,7 @@ export function pgpassFile(options: PgpassFile): FileDelivery {
   };
 }
 
+/** What `netrcFile` takes. */
 export interface NetrcFile {
   /** The machine. */
   readonly host: string;
@@ -55,6 +57,7 @@ export function netrcFile(options: NetrcFile): FileDelivery {
   };
 }
 
+/** What `npmrcFile` takes. */
 export interface NpmrcFile {
   /** `https://registry.example/`. */
   readonly registry: string;

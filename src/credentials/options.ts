@@ -8,9 +8,11 @@ import { takeDeliveries, type Delivery } from './delivery.js';
 import type { Owner } from './files.js';
 import type { CredentialSource } from './source.js';
 
+/** What `createCredentialBroker` takes. */
 export interface CredentialBrokerOptions {
   /** Letters, digits and `_+=,.@-`: it becomes part of session names. */
   readonly runId: string;
+  /** Where its credentials come from; at least one. */
   readonly sources: readonly CredentialSource[];
   /**
    * Absolute path of a directory in which the files are made: the HOME of the run. Default: a new one

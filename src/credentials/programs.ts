@@ -10,27 +10,39 @@ import { MintError, type CredentialSource, type Minted } from './source.js';
 
 /** What both take. */
 export interface SourceOptions {
+  /** Name of the credential, unique in its broker. */
   readonly name: string;
+  /** Why the run is given it, for the report. */
   readonly reason: string;
+  /** How it gets to the run. */
   readonly delivery: Delivery | readonly Delivery[];
   /** Names of values that are no secrets. */
   readonly plain?: readonly string[];
+  /** Milliseconds that one mint may take. Default: 10 000. */
   readonly mintDeadline?: number;
+  /** Milliseconds before its end at which it is minted again. Default: a third of its life. */
   readonly lead?: number;
+  /** Milliseconds by which that is earlier at random, at most. Default: a tenth of its life. */
   readonly jitter?: number;
   /** What was printed or stands in the file → values. Default: JSON, see `parseCredential`. */
   readonly parse?: (text: string) => Minted;
 }
 
+/** What `commandSource` takes. */
 export interface CommandSource extends SourceOptions {
+  /** Name or path of the program. */
   readonly file: string;
+  /** Arguments of the program. */
   readonly args?: readonly string[];
   /** As for `run`: by default next to nothing, so name what it needs. */
   readonly env?: RunOptions['env'];
+  /** Where the program starts. */
   readonly cwd?: RunOptions['cwd'];
 }
 
+/** What `fileSource` takes. */
 export interface FileSource extends SourceOptions {
+  /** Path of the file, read for each mint. */
   readonly path: string;
 }
 

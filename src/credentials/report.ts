@@ -3,6 +3,7 @@ import type { Delivery } from './delivery.js';
 import type { CredentialFetch } from './endpoint.js';
 import type { CredentialStatus } from './status.js';
 
+/** One credential, in the report. */
 export interface CredentialGrant extends CredentialStatus {
   /** Why the run is given it. */
   readonly reason: string;
@@ -10,6 +11,7 @@ export interface CredentialGrant extends CredentialStatus {
   readonly deliveries: readonly string[];
   /** Values that were minted and are too short to be masked, by name. */
   readonly unmasked: readonly string[];
+  /** Null where the source has no `revoke`, or it is not the end. */
   readonly revocation: CredentialRevocation | null;
 }
 
@@ -17,12 +19,17 @@ export interface CredentialGrant extends CredentialStatus {
 export interface CredentialRevocation {
   /** Sets that had not expired. */
   readonly revoked: number;
+  /** Why other sets were not. */
   readonly errors: readonly string[];
 }
 
+/** What became of the credentials of a run. Plain data, without a value. */
 export interface CredentialReport {
+  /** Version of this record. */
   readonly version: 1;
+  /** Of the broker. */
   readonly runId: string;
+  /** Each credential. */
   readonly grants: readonly CredentialGrant[];
   /** The first 1000. */
   readonly fetches: readonly CredentialFetch[];
@@ -38,6 +45,7 @@ export interface CredentialReport {
   readonly end: CredentialEnd | null;
 }
 
+/** The end of the broker. */
 export interface CredentialEnd {
   /** ISO 8601. */
   readonly at: string;

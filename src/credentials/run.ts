@@ -14,13 +14,17 @@ import type { CredentialReport } from './report.js';
 
 /** The report of the run, and what it was given. */
 export interface CredentialedReport extends RunReport {
+  /** The report of the broker. */
   readonly credentials: CredentialReport;
 }
 
 /** As `Run`, with more in its report. */
 export interface CredentialedRun extends Promise<CredentialedReport> {
+  /** Ends the run, also before it has begun. */
   abort(): void;
+  /** Takes a process out of the run on purpose: it is not ended with it. */
   release(pid: number): void;
+  /** Promise of the pid, or of null. */
   readonly started: Promise<number | null>;
 }
 

@@ -4,6 +4,7 @@ import type { Delivery } from './delivery.js';
 
 /** What a source is told. */
 export interface MintContext {
+  /** Of the broker. */
   readonly runId: string;
   /** Aborted at the mint's deadline, and when the run is over. */
   readonly signal: AbortSignal;
@@ -23,6 +24,7 @@ export interface CredentialSource {
   readonly name: string;
   /** Why the run is given it; for the record. */
   readonly reason: string;
+  /** Gives values or a promise of them. */
   readonly mint: (context: MintContext) => Minted | Promise<Minted>;
   /** Called at the end for each set that has not expired. */
   readonly revoke?: (minted: Minted, context: MintContext) => void | Promise<void>;

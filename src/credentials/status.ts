@@ -12,13 +12,17 @@ export interface CredentialOutage {
   readonly since: string;
   /** When it was minted again; null: never. */
   readonly until: string | null;
+  /** How many mints failed. */
   readonly attempts: number;
   /** Why the latest attempt failed. */
   readonly why: string;
 }
 
+/** How a credential stands. */
 export interface CredentialStatus {
+  /** Name of its source. */
   readonly name: string;
+  /** Whether it holds. */
   readonly state: CredentialState;
   /** ISO 8601; null: it does not expire, or there is none yet. */
   readonly expiresAt: string | null;
@@ -28,5 +32,6 @@ export interface CredentialStatus {
   readonly lastError: string | null;
   /** How often it was minted. */
   readonly minted: number;
+  /** Each time during which it could not be minted. */
   readonly outages: readonly CredentialOutage[];
 }

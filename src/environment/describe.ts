@@ -10,6 +10,7 @@ import { maskValue } from './mask.js';
 
 /** A variable that looks like a grant, or is known to do more than inform. */
 export interface SuspectVariable {
+  /** The variable. */
   readonly name: string;
   /** Never the whole value: four characters and `…` at most, or a URL without its user and path. */
   readonly shown: string;
@@ -21,10 +22,13 @@ export interface SuspectVariable {
   readonly received: boolean;
 }
 
+/** What a child that inherits would have, beside what a run has. */
 export interface EnvironmentDescription {
+  /** Version of this record. */
   readonly version: 1;
   /** What a child would have that inherits. */
   readonly inherited: {
+    /** How many variables there are. */
     readonly count: number;
     /** How many look like a credential. */
     readonly grants: number;
@@ -33,10 +37,12 @@ export interface EnvironmentDescription {
   };
   /** What the run has. */
   readonly received: EnvironmentRecord & {
+    /** How many variables the run has. */
     readonly count: number;
     /** Sorted. */
     readonly names: readonly string[];
   };
+  /** What was not looked at. */
   readonly notTested: readonly string[];
 }
 

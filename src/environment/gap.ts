@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 
 import { describeErrno } from '../errors.js';
 
+/** Ways by which a run may reach credentials that it was not given. */
 export type GapKind =
   | 'disk' // a file that holds credentials
   | 'ssh-agent'
@@ -27,10 +28,13 @@ export type GapState = 'open' | 'closed' | 'unknown' | 'not-probed';
 export type GapMechanism =
   'uid' | 'permissions' | 'absence' | 'shield' | 'yama' | 'network' | 'descriptor-table' | 'system';
 
+/** One way by which a run may reach credentials, tried. */
 export interface Gap {
+  /** Which way. */
   readonly kind: GapKind;
   /** The path, the address, or the process. */
   readonly subject: string;
+  /** Whether it was open. */
   readonly state: GapState;
   /** What closes it; null where nothing does. */
   readonly mechanism: GapMechanism | null;

@@ -20,6 +20,7 @@ import {
 } from './gap-questions.js';
 import { conditionsOf, probe, Sibling, type Attempt, type Conditions } from './probe.js';
 
+/** What `reportGaps` takes. */
 export interface GapOptions {
   /** The plan of the run. */
   plan?: LaunchPlan;
@@ -29,12 +30,17 @@ export interface GapOptions {
   probeMetadata?: boolean;
 }
 
+/** What a run reaches on this host. */
 export interface GapReport {
+  /** Version of this record. */
   readonly version: 1;
   /** Of the run. */
   readonly uid: number;
+  /** Group id of the run. */
   readonly gid: number;
+  /** One entry for each thing that was tried, in the order of `GapKind`. */
   readonly gaps: readonly Gap[];
+  /** What was not looked at. */
   readonly notTested: readonly string[];
 }
 

@@ -11,6 +11,7 @@ import {
   workspaceVariables,
 } from '../plan/workspace-layout.js';
 
+/** What `prepareWorkspace` takes. */
 export interface WorkspaceOptions {
   /** Who is to own the directories, where the run has another user. Needs privileges. Default: we. */
   uid?: number;
@@ -18,6 +19,7 @@ export interface WorkspaceOptions {
   gid?: number;
 }
 
+/** The directories that were made in a workspace. */
 export interface PreparedWorkspace {
   /** Absolute path. */
   readonly path: string;

@@ -18,30 +18,50 @@ const { EINVAL, ESRCH } = constants.errno;
 /** How long asyncDispose waits between `killSignal` and SIGKILL, in milliseconds. */
 const DISPOSAL_GRACE = 2_000;
 
+/** Events of a child, with what listeners are given. */
 export interface ChildEvents {
+  /** One turn of the event loop after `spawn` returned, or the promise of `launch` was resolved. */
   spawn: [];
+  /** The child was reaped; with exit code and signal, one of them null. */
   exit: [code: number | null, signal: NodeJS.Signals | null];
+  /** After `exit`, when all pipes are closed too; with the same. */
   close: [code: number | null, signal: NodeJS.Signals | null];
+  /** `signal` was aborted, and somebody listens; see errors.md. */
   error: [error: Error];
 }
 
+/**
+ * A child that was started. An `EventEmitter` with the members and events of Node's `ChildProcess`.
+ */
 export class Child extends EventEmitter<ChildEvents> {
   /** The plan that this child was started by. Frozen. */
   readonly plan: LaunchPlan;
+  /**
+   * Process id. It may name a stranger once the child has ended: `kill()` goes by pidfd and cannot.
+   */
   readonly pid: number;
+  /** Our end of the pipe that it reads, or null where stdin is no `'pipe'`. */
   readonly stdin: Writable | null;
+  /** Our end of the pipe that it writes, or null where stdout is no `'pipe'`. */
   readonly stdout: Readable | null;
+  /**
+   * Our end of the pipe that it writes, or null where stderr is no `'pipe'`, or goes into stdout.
+   */
   readonly stderr: Readable | null;
+  /** `stdin`, `stdout` and `stderr`, in this order. */
   readonly stdio: readonly [Writable | null, Readable | null, Readable | null];
   /** The program as it was named. */
   readonly spawnfile: string;
+  /** The program's arguments, `argv[0]` first. May hold secrets; in no error and no description. */
   readonly spawnargs: readonly string[];
   /** There is no IPC channel. */
   readonly connected = false;
   /** Resolves once the child has been reaped; never rejects. Output may still be in the pipes. */
   readonly exited: Promise<ExitStatus>;
 
+  /** Exit status, 0 to 255; null while it runs, and where a signal ended it. */
   exitCode: number | null = null;
+  /** Name of the signal that ended it; null while it runs, and where it exited. */
   signalCode: NodeJS.Signals | null = null;
   /** Whether a signal was sent by `kill`; not whether the child has ended. */
   killed = false;
@@ -135,6 +155,7 @@ export class Child extends EventEmitter<ChildEvents> {
     return this.#setReferenced(false);
   }
 
+  /** Sends `killSignal`, once, and waits for nothing. */
   [Symbol.dispose](): void {
     if (this.#running && !this.killed) this.kill(this.#killSignal);
   }

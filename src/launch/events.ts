@@ -27,19 +27,27 @@ export interface ResourceUsage {
    * child shares with its parent until exec.
    */
   readonly maxRSS: number;
+  /** Count. */
   readonly minorPageFault: number;
+  /** Count. */
   readonly majorPageFault: number;
   /** Blocks of 512 bytes. */
   readonly fsRead: number;
+  /** Blocks of 512 bytes. */
   readonly fsWrite: number;
+  /** Count. */
   readonly voluntaryContextSwitches: number;
+  /** Count. */
   readonly involuntaryContextSwitches: number;
 }
 
+/** How a child ended. */
 export interface ExitStatus {
   /** Exit status, or null where a signal ended the child. */
   readonly code: number | null;
+  /** Signal name, or null. Realtime signals without a name are `SIG34` and so on. */
   readonly signal: NodeJS.Signals | null;
+  /** Whether it left a core. */
   readonly coreDumped: boolean;
   /** Somebody else in this process reaped the child: code and signal are unknown, both null. */
   readonly lost: boolean;

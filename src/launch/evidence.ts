@@ -9,11 +9,15 @@ export interface SeenDescriptor {
   readonly target: number;
   /** A socket that listens is a `socket` here: it was not asked itself. */
   readonly kind: ObjectKind;
+  /** What it permits. */
   readonly access: ObjectAccess;
+  /** Whether the exec closes it. */
   readonly closeOnExec: boolean;
+  /** st_dev. */
   readonly dev: number;
   /** In decimal. */
   readonly inode: string;
+  /** Number of the mount. */
   readonly mount: number;
   /** What `/proc/<pid>/fd/N` linked to. */
   readonly link: string;
@@ -23,7 +27,9 @@ export interface SeenDescriptor {
 export interface ExecEvidence {
   /** `after-exec` is a later look, when the program ran already: no proof of what it was given. */
   readonly when: 'at-exec' | 'after-exec';
+  /** Process id of the program. */
   readonly pid: number;
+  /** Each descriptor that the exec does not close. */
   readonly descriptors: readonly SeenDescriptor[];
   /** Of the environment that was about to be handed over; empty `after-exec`. */
   readonly environmentNames: readonly string[];

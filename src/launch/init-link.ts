@@ -17,7 +17,9 @@ import { COMMAND, decodeExit, REPORT } from './init-protocol.js';
 const { ESRCH } = constants.errno;
 const { SIGCONT, SIGKILL } = constants.signals;
 
+/** A signal that was sent to what was left of a run. */
 export interface SentSignal {
+  /** Its name. */
   readonly signal: NodeJS.Signals;
   /** How many processes it was sent to. */
   readonly processes: number;

@@ -12,12 +12,6 @@ import { withPinnedRequest } from './request.js';
 import { splitArguments } from './spawn.js';
 import { takeSupervision } from './supervision.js';
 
-export function launch(file: string, options: SpawnOptions): Promise<Child>;
-export function launch(
-  file: string,
-  args?: readonly string[],
-  options?: SpawnOptions,
-): Promise<Child>;
 /**
  * As `spawn`, from a spawner lane and without waiting for it: the caller is held up for some
  * microseconds, whatever its heap and however many descriptors it has open. Everything that is handed
@@ -27,6 +21,12 @@ export function launch(
  * @returns the child, once it has reached its program
  * @throws {SallyportTypeError | SallyportError} as `spawn` does, as a rejection; `AbortError`
  */
+export function launch(file: string, options: SpawnOptions): Promise<Child>;
+export function launch(
+  file: string,
+  args?: readonly string[],
+  options?: SpawnOptions,
+): Promise<Child>;
 export async function launch(
   file: string,
   argsOrOptions?: readonly string[] | SpawnOptions,

@@ -23,7 +23,7 @@ const writeAt = promisify(write);
  * libraries and its loader are not in the copy.
  *
  * @param path absolute path of a native program
- * @param expected `sha256` that it must have, 64 hexadecimal digits
+ * @param options `sha256`: the hash that it must have, 64 hexadecimal digits
  * @throws {SallyportError} `ERR_SALLYPORT_NOT_PINNABLE` for scripts, whose interpreter would be the
  *   program, and for another hash; what the system refuses
  */

@@ -12,18 +12,18 @@ import { launchError } from './failure.js';
 import { withRequest } from './request.js';
 import { takeSupervision } from './supervision.js';
 
-export function planLaunch(file: string, options: PlanOptions): LaunchPlan;
-export function planLaunch(
-  file: string,
-  args?: readonly string[],
-  options?: PlanOptions,
-): LaunchPlan;
 /**
  * The launch plan of a call, looked up and checked as `spawn` would, with no child started and nothing
  * left open. (The first lane may be, which says whether there can be lanes.)
  *
  * @throws {SallyportTypeError | SallyportError} whatever `spawn` would refuse before starting
  */
+export function planLaunch(file: string, options: PlanOptions): LaunchPlan;
+export function planLaunch(
+  file: string,
+  args?: readonly string[],
+  options?: PlanOptions,
+): LaunchPlan;
 export function planLaunch(
   file: string,
   argsOrOptions?: readonly string[] | PlanOptions,
@@ -33,8 +33,6 @@ export function planLaunch(
   return withRequest('spawn', file, args, takeOptions(given), (plan) => plan);
 }
 
-export function spawn(file: string, options: SpawnOptions): Child;
-export function spawn(file: string, args?: readonly string[], options?: SpawnOptions): Child;
 /**
  * Starts a program with exactly what is named: descriptors 0, 1, 2 and the pass list, the given
  * environment, a new session. Everything that is handed over is taken before this returns.
@@ -43,6 +41,8 @@ export function spawn(file: string, args?: readonly string[], options?: SpawnOpt
  * @throws {SallyportError} a refusal by the system: ENOENT, EACCES, E2BIG, EMFILE, EAGAIN, …, with
  *   the stage that failed. Nothing is left behind: no descriptor, no process, no event.
  */
+export function spawn(file: string, options: SpawnOptions): Child;
+export function spawn(file: string, args?: readonly string[], options?: SpawnOptions): Child;
 export function spawn(
   file: string,
   argsOrOptions?: readonly string[] | SpawnOptions,

@@ -6,7 +6,9 @@ import { phraseObject, type DescriptorObject } from './object.js';
 
 /** Checked before anything starts. What is left out is not checked. */
 export interface Expectation {
+  /** What it is. */
   kind: ExpectedKind;
+  /** What it permits, exactly. */
   access: 'read' | 'write' | 'both';
   /** Absolute path of a file, directory, FIFO or device, as /proc/self/fd shows it. */
   path?: string;

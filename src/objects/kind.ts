@@ -26,6 +26,7 @@ export const OBJECT_KINDS = [
   'other',
 ] as const;
 
+/** What a descriptor refers to. */
 export type ObjectKind = (typeof OBJECT_KINDS)[number];
 
 /** Kinds that can be expected of a descriptor. `other` is whatever none of the others names. */
@@ -40,6 +41,7 @@ export const EXPECTED_KINDS = [
   'other',
 ] as const;
 
+/** The kinds that can be expected; some of `ObjectKind` are one here. */
 export type ExpectedKind = (typeof EXPECTED_KINDS)[number];
 
 /** What a descriptor permits. `none` is an O_PATH descriptor, open(2). */

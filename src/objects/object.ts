@@ -9,15 +9,19 @@ export interface SocketFacts {
   readonly type: number;
   /** IPPROTO_* */
   readonly protocol: number;
+  /** Whether it accepts connections. */
   readonly listening: boolean;
   /** `127.0.0.1:80`, `[::1]:80`, `/run/x.sock`, `@abstract`; '' when unnamed. */
   readonly local: string;
+  /** Address of the other end; written as `local` is. */
   readonly remote: string;
 }
 
 /** The object behind a descriptor. */
 export interface DescriptorObject {
+  /** What it is. */
   readonly kind: ObjectKind;
+  /** What it permits: reading, writing, both, or `path` for O_PATH. */
   readonly access: ObjectAccess;
   /** What `/proc/self/fd/N` links to, proc_pid_fd(5): a path, `pipe:[123]`, `socket:[123]`, … */
   readonly target: string;
@@ -29,6 +33,7 @@ export interface DescriptorObject {
   readonly mount?: number;
   /** Open file status flags, fcntl(2) F_GETFL. */
   readonly flags: number;
+  /** For sockets only. */
   readonly socket?: SocketFacts;
 }
 

@@ -24,15 +24,22 @@ export const LIMITS = {
   rttime: 15,
 } as const;
 
+/** The limits, as getrlimit(2) has them: bytes, seconds or counts. */
 export type LimitName = keyof typeof LIMITS;
+/** A whole number from 0, or `'unlimited'` (RLIM_INFINITY). Units are those of getrlimit(2). */
 export type LimitValue = number | 'unlimited';
+/** Both values of a limit, prlimit(2). */
 export interface Limit {
+  /** What holds; not above `hard`. */
   soft: LimitValue;
+  /** How far the child may raise it. */
   hard: LimitValue;
 }
 
 const IO_CLASSES = { realtime: 1, 'best-effort': 2, idle: 3 } as const;
+/** I/O priority, ioprio_set(2). */
 export interface IoPriority {
+  /** When its requests are served. */
   class: keyof typeof IO_CLASSES;
   /** 0 (first served) to 7; `idle` has none. Default 4. */
   level?: number;
@@ -80,17 +87,27 @@ export const ATTRIBUTE_NAMES = [
 
 /** The same, checked and complete. Only what was asked for is there. */
 export interface LaunchAttributes {
+  /** `{ soft, hard }` each. */
   readonly limits?: Readonly<Partial<Record<LimitName, Readonly<Limit>>>>;
+  /** As given. */
   readonly umask?: number;
+  /** As given. */
   readonly nice?: number;
+  /** Class and level. */
   readonly ioPriority?: Readonly<Required<IoPriority>>;
+  /** As given. */
   readonly oomScoreAdjust?: number;
+  /** Ascending, each once. */
   readonly cpuAffinity?: readonly number[];
+  /** As given: a name is looked up at the start. */
   readonly user?: string | number;
+  /** As given: a name is looked up at the start. */
   readonly group?: string | number;
+  /** Ascending, each once; `[]` where only `user` was given. */
   readonly groups?: readonly number[] | 'init';
   /** Signal number. */
   readonly dieWithParent?: number;
+  /** As given. */
   readonly terminal?: number;
 }
 

@@ -44,21 +44,27 @@ export const PASSED_THROUGH = ['LANG', 'LC_ALL', 'TZ', 'TERM'] as const;
 export interface AllowEntry {
   /** Exact: there are no patterns. */
   name: string;
+  /** For the record. Default: `no reason given`. */
   reason?: string;
 }
 
 /** A value of the caller's, and why. */
 export interface SetEntry {
+  /** Value of the variable. */
   value: string;
+  /** For the record. Default: `no reason given`. */
   reason?: string;
 }
 
 /** A cache of a tool under the real HOME that the run may read, and why. */
 export interface CacheEntry {
+  /** Which cache. */
   name: CacheName;
+  /** For the record. Default: `no reason given`. */
   reason?: string;
 }
 
+/** What `createEnvironment` takes. */
 export interface EnvironmentRequest {
   /** Becomes AGENT_RUN_ID. Needed with `workspace`. */
   runId?: string;

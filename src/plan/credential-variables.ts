@@ -19,6 +19,7 @@ export interface CredentialVariables {
   remove?: readonly string[];
   /** Absolute paths of files that were made for the run: for the record. */
   files?: readonly string[];
+  /** For the record. Default: `no reason given`. */
   reason?: string;
 }
 

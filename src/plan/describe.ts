@@ -8,32 +8,57 @@ import type { LaunchPlan } from './plan.js';
 
 /** What `describePlan` gives: names and sizes, never a value of a variable or argument. */
 export interface PlanDescription {
+  /** Version of launch plans. */
   readonly version: 1;
+  /** The digest. */
   readonly digest: string;
+  /** As in the plan. */
   readonly file: string;
+  /** As in the plan. */
   readonly executable: string;
+  /** `count`, and `bytes` of each, `argv[0]` first. */
   readonly arguments: {
+    /** How many there are, `argv[0]` included. */
     readonly count: number;
     /** of each, argv[0] first */ readonly bytes: readonly number[];
   };
   /** `names` are all of them, sorted. */
   readonly environment: EnvironmentRecord & {
+    /** Where they come from, as `environmentSource` of the plan. */
     readonly source: LaunchPlan['environmentSource'];
+    /** Names of all variables, sorted; no value. */
     readonly names: readonly string[];
   };
+  /** As in the plan. */
   readonly cwd: string;
+  /** As in the plan. */
   readonly descriptors: readonly DescriptorPlan[];
+  /** As in the plan. */
   readonly session: LaunchPlan['session'];
+  /** As in the plan. */
   readonly foreground: number | null;
+  /** As in the plan. */
   readonly noNewPrivileges: boolean;
+  /** As in the plan. */
   readonly pipeSize: number | null;
+  /** As in the plan. */
   readonly attributes: LaunchPlan['attributes'];
+  /** As in the plan. */
   readonly warnings: readonly string[];
+  /** As in the plan. */
   readonly verify: LaunchPlan['verify'];
+  /** As in the plan. */
   readonly pinned: LaunchPlan['pinned'];
+  /** As in the plan. */
   readonly route: LaunchPlan['route'];
 }
 
+/**
+ * A plan without a value: of the arguments their lengths, of the environment its names and where they
+ * come from. Plain data, for logs and reports.
+ *
+ * @throws {SallyportTypeError} for anything but a launch plan
+ */
 export function describePlan(plan: LaunchPlan): PlanDescription {
   requirePlan(plan);
   return {

@@ -11,8 +11,11 @@ export type GrantOrigin =
 
 /** A variable that is there because somebody asked for it. */
 export interface EnvironmentGrant {
+  /** Name of the variable. */
   readonly name: string;
+  /** Why it is there. */
   readonly origin: GrantOrigin;
+  /** Why it is there, as given, or `no reason given`. */
   readonly reason: string;
   /** Where the name is known to do more than inform. */
   readonly flag?: NameFlag;
@@ -20,13 +23,17 @@ export interface EnvironmentGrant {
 
 /** A directory outside of the workspace that a tool may read. */
 export interface CacheGrant {
+  /** Which cache. */
   readonly name: string;
   /** Absolute. */
   readonly path: string;
+  /** Why it is granted, as given. */
   readonly reason: string;
 }
 
+/** What is in an environment and why. Names, and never a value. */
 export interface EnvironmentRecord {
+  /** Id of the run, or null. */
   readonly runId: string | null;
   /** Absolute path. */
   readonly workspace: string | null;
@@ -34,7 +41,9 @@ export interface EnvironmentRecord {
   readonly fixed: readonly string[];
   /** Names of `LANG`, `LC_ALL`, `TZ`, `TERM`, which grant nothing. */
   readonly passedThrough: readonly string[];
+  /** What somebody asked for. */
   readonly grants: readonly EnvironmentGrant[];
+  /** Caches that were granted. */
   readonly caches: readonly CacheGrant[];
   /** Absolute paths of files with credentials that were made for the run. */
   readonly files: readonly string[];

@@ -1,9 +1,12 @@
 // Names that do more than inform: they run code, redirect a program, lead to credentials or name a
 // descriptor. Such a variable passes like any other, by its exact name, and the record says what it is.
 
+/** What a variable may do beside informing. */
 export type NameFlagKind = 'runs-code' | 'redirects' | 'credentials' | 'descriptors';
 
+/** A name that is known to do more than inform. Describes; decides nothing. */
 export interface NameFlag {
+  /** Which of them. */
   readonly kind: NameFlagKind;
   /** What a program does with it, as one clause. */
   readonly why: string;

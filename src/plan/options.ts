@@ -30,6 +30,7 @@ export interface ListenerEntry {
   name?: string;
 }
 
+/** What a child gets. */
 export interface PlanOptions extends AttributeOptions {
   /** Standard channels: one for all three, or one each. Default `['null', 'pipe', 'pipe']`. */
   stdio?: StdioEntry | ReadonlyArray<StdioEntry | null | undefined>;
@@ -79,6 +80,7 @@ export interface PlanOptions extends AttributeOptions {
   pipeSize?: number;
 }
 
+/** What happens to a child afterwards. Never seen by it, and not part of the plan. */
 export interface SpawnOptions extends PlanOptions {
   /** Aborting sends `killSignal`. */
   signal?: AbortSignal;

@@ -4,9 +4,11 @@ import { constants } from 'node:os';
 import { invalid, refused } from '../errors.js';
 import { native } from '../native.js';
 
+/** What was copied when a program was pinned. */
 export interface PinnedIdentity {
   /** 64 hexadecimal digits, of all its bytes. */
   readonly sha256: string;
+  /** Size of the copy, in bytes. */
   readonly bytes: number;
   /** The ELF loader of a dynamically linked program, which is not in the copy; null: none. */
   readonly loader: string | null;

@@ -25,6 +25,7 @@ import type { Variables } from './variables.js';
 
 /** The complete, frozen description of one child. Plain data; JSON.stringify keeps all of it. */
 export interface LaunchPlan {
+  /** Version of launch plans. */
   readonly version: 1;
   /** The program as the caller named it. */
   readonly file: string;
@@ -34,6 +35,7 @@ export interface LaunchPlan {
   readonly argv: readonly string[];
   /** All variables of the child. Holds values: print `describePlan(plan)` instead. */
   readonly environment: Variables;
+  /** `'default'`, `'explicit'` or `'inherit'`. */
   readonly environmentSource: ResolvedEnvironment['source'];
   /** Where each variable comes from and why, where `createEnvironment` was asked. No value is in it. */
   readonly environmentRecord: EnvironmentRecord | null;
@@ -41,7 +43,9 @@ export interface LaunchPlan {
   readonly cwd: string;
   /** The child's whole descriptor table, by ascending number. */
   readonly descriptors: readonly DescriptorPlan[];
+  /** `'new'`, `'group'` or `'inherit'`. */
   readonly session: Session;
+  /** Number in the child's table of the terminal, or null. */
   readonly foreground: number | null;
   /** no_new_privs of the child, prctl(2): exec grants it nothing, setuid programs included. */
   readonly noNewPrivileges: boolean;
@@ -51,9 +55,11 @@ export interface LaunchPlan {
   readonly attributes: LaunchAttributes;
   /** What is planned as asked for, and will hardly work so. */
   readonly warnings: readonly string[];
+  /** `'at-exec'`, `'after-exec'`, or null. */
   readonly verify: 'at-exec' | 'after-exec' | null;
   /** The program as a sealed copy; null: it is executed by its path. */
   readonly pinned: PinnedIdentity | null;
+  /** How the child is started. */
   readonly route: Route;
 }
 

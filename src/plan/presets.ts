@@ -42,6 +42,7 @@ export const PRESETS = {
   ],
 } as const satisfies Record<string, readonly string[]>;
 
+/** Names of variables that go together. */
 export type PresetName = keyof typeof PRESETS;
 
 interface Cache {
@@ -71,4 +72,5 @@ export const CACHES = {
   },
 } as const satisfies Record<string, Cache>;
 
+/** Caches of tools under the real HOME that a run can be let read. */
 export type CacheName = keyof typeof CACHES;

@@ -15,6 +15,7 @@ export interface Route {
   readonly launcher: boolean;
   /** Whether the launcher stays, as the init of a run. */
   readonly init: boolean;
+  /** Why so, for people. */
   readonly reasons: readonly string[];
 }
 

@@ -21,18 +21,23 @@ export interface DescriptorEvidence {
 
 /** What is at the path of the program. */
 export interface ExecutableEvidence {
+  /** By its first bytes: an ELF file, a script, or neither. */
   readonly kind: 'native' | 'script' | 'unknown';
   /** Of a script. */
   readonly interpreter: string | null;
   /** Where the path leads, by its symlinks; left out: not known. */
   readonly leadsTo?: string;
+  /** st_dev, stat(2). */
   readonly dev: number;
   /** In decimal. */
   readonly inode: string;
 }
 
+/** Where the launch is to be. */
 export interface LauncherEvidence {
+  /** As `process.platform`. */
   readonly platform: string;
+  /** As `process.arch`. */
   readonly arch: string;
   /** `version` of the launch plan. */
   readonly api: number;
@@ -40,14 +45,21 @@ export interface LauncherEvidence {
 
 /** What became of a run, from its report: what the gate `completion` needs. */
 export interface CompletionEvidence {
+  /** As of the report of a run. */
   readonly complete: boolean;
+  /** How the run ended. */
   readonly outcome: { readonly kind: string };
+  /** How each channel ended. */
   readonly output: Readonly<Record<'stdout' | 'stderr', { readonly end: string }>>;
 }
 
+/** What a review rests on beside the plan; `gatherEvidence` looks for it. */
 export interface ReviewEvidence {
+  /** How the descriptors are known. */
   readonly descriptors?: DescriptorEvidence;
+  /** What the program is. */
   readonly executable?: ExecutableEvidence;
+  /** Where the launch is to be. */
   readonly launcher?: LauncherEvidence;
   /** The report of the run, afterwards. */
   readonly report?: CompletionEvidence;
@@ -55,8 +67,11 @@ export interface ReviewEvidence {
   readonly containment?: string;
   /** Of a run: as it was asked for. Milliseconds and bytes. */
   readonly limits?: {
+    /** Milliseconds, or null. */
     readonly deadline?: number | undefined;
+    /** Milliseconds, or null. */
     readonly stall?: number | undefined;
+    /** Bytes of one channel, or null. */
     readonly outputBytes?: number | undefined;
   };
 }

@@ -15,26 +15,36 @@ export const GATE_NAMES = [
   'completion',
 ] as const;
 
+/** The gates, in their order. */
 export type GateName = (typeof GATE_NAMES)[number];
+/** What a review, or one gate of it, says. */
 export type Decision = 'accept' | 'hold' | 'reject';
 
 /** One thing that is not as it was approved. Holds no value of a variable or an argument. */
 export interface GateDifference {
   /** `environment.CI`, `descriptors.5.access`, … */
   readonly path: string;
+  /** Never the value of a variable or an argument. */
   readonly approved: string;
+  /** Never the value of a variable or an argument. */
   readonly asked: string;
   /** `wider`: more than was approved. `narrower`: less. `unknown`: nobody can tell. */
   readonly effect: 'wider' | 'narrower' | 'unknown';
 }
 
+/** One question of a review, with its answer. */
 export interface Gate {
+  /** Which question. */
   readonly name: GateName;
   /** `not-assessed` is printed and does not count. */
   readonly decision: Decision | 'not-assessed';
+  /** What the profile says, in words. */
   readonly approved: string;
+  /** What the plan says, in words. */
   readonly asked: string;
+  /** What the decision says. */
   readonly sentence: string;
+  /** Each thing that is not as it was approved. */
   readonly differences: readonly GateDifference[];
 }
 

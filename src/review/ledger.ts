@@ -5,10 +5,13 @@ import type { DescriptorPlan } from '../plan/descriptors.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import type { Profile } from './profile.js';
 
+/** What kind of thing crosses. */
 export type LedgerCategory =
   'job-input' | 'parent-objects' | 'stdin' | 'stdout-stderr' | 'cwd-environment';
 
+/** One thing that crosses. */
 export interface LedgerEntry {
+  /** What kind of thing it is. */
   readonly category: LedgerCategory;
   /** Number in the child, or null. */
   readonly target: number | null;
@@ -18,12 +21,17 @@ export interface LedgerEntry {
   readonly operation: string;
   /** dev:inode, where it is an object of this process. */
   readonly identity: string | null;
+  /** What else is to be known of it. */
   readonly note: string;
 }
 
+/** Everything that crosses into a child by a plan. */
 export interface Ledger {
+  /** The described plan. */
   readonly plan: PlanDescription;
+  /** Each thing, by category. */
   readonly entries: readonly LedgerEntry[];
+  /** What nobody looked at, in words. */
   readonly notTested: readonly string[];
 }
 
@@ -36,6 +44,8 @@ export const CATEGORIES: Readonly<Record<LedgerCategory, string>> = {
 };
 
 /**
+ * Everything that crosses into a child by a plan, in five categories.
+ *
  * @param approved a profile that says what the further descriptors are for; without one they are
  *   objects of the parent that nobody has spoken for
  */

@@ -29,6 +29,7 @@ function cells({ target, object, operation, identity, note }: LedgerEntry): stri
   );
 }
 
+/** A ledger as text for a terminal, a line for each entry. Control characters are made visible. */
 export function formatLedger({ plan, entries, notTested }: Ledger): string {
   const lines = [line('program', plan.executable)];
   // One width for all categories: they are parts of one table.
@@ -71,6 +72,7 @@ function line(label: string, text: string): string {
   return `${label.padEnd(12)} ${clean(text)}`;
 }
 
+/** A ledger as a table in Markdown. */
 export function markdownLedger({ entries }: Ledger): string {
   const rows = entries.map((entry) => [CATEGORIES[entry.category], ...cells(entry)]);
   return markdownTable(['category', 'number', 'operation', 'object', 'dev:inode', 'note'], rows);
@@ -82,6 +84,7 @@ function markdownTable(heading: readonly string[], rows: ReadonlyArray<readonly 
   return `${[row(heading), `|${' --- |'.repeat(heading.length)}`, ...rows.map(row)].join('\n')}\n`;
 }
 
+/** A review as text for a terminal: the decision, each gate, and what was not looked at. */
 export function formatReview({ decision, gates, planDigest, notTested }: Review): string {
   return `${[
     `decision     ${decision}`,

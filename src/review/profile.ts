@@ -6,7 +6,9 @@ import type { LaunchPlan } from '../plan/plan.js';
 
 /** An object and the operation on it: what a descriptor may be. What is left out is not compared. */
 export interface ApprovedObject {
+  /** What it is. */
   kind: ExpectedKind;
+  /** What it permits, exactly. */
   access: 'read' | 'write' | 'both';
   /** Absolute path. */
   path?: string;
@@ -20,9 +22,11 @@ export interface ApprovedObject {
 
 /** One of 0, 1 and 2. */
 export interface ApprovedChannel {
+  /** What stands there: a pipe, `/dev/null`, or an object. */
   channel: Exclude<DescriptorPlan['channel'], 'listener'>;
   /** With `inherit` and `descriptor`. */
   object?: ApprovedObject;
+  /** Why it is given. */
   reason?: string;
 }
 
@@ -30,8 +34,11 @@ export interface ApprovedChannel {
 export interface ApprovedDescriptor {
   /** Number in the child. */
   target: number;
+  /** What it must be. */
   object: ApprovedObject;
+  /** What it is for. */
   role: 'job-input' | 'job-output' | 'service-socket' | 'log' | 'other';
+  /** Why it is given. */
   reason: string;
   /** Whether a launch without it is the one that was reviewed. */
   optional?: boolean;
@@ -39,7 +46,9 @@ export interface ApprovedDescriptor {
 
 /** A place among the arguments that each launch fills. */
 export interface Operand {
+  /** Name of the place. */
   operand: string;
+  /** What may stand there. */
   rule:
     | { kind: 'text' }
     | { kind: 'integer'; min?: number; max?: number }
@@ -51,10 +60,16 @@ export interface Operand {
   mayBeOption?: boolean;
 }
 
+/** A reviewed, stored launch policy. The JSON Schema is `sallyport/profile.schema.json`. */
 export interface Profile {
   /** Of this format. */
   profile: 1;
+  /** What it is for. */
   name?: string;
+  /**
+   * `path`, absolute; `kind`: `'native'` (no script, and by its name and where that leads no shell)
+   * or `'any'`; with `sha256` a sealed copy must run; `dev` and `inode`.
+   */
   executable: {
     /** Absolute path. */
     path: string;
@@ -62,12 +77,19 @@ export interface Profile {
     kind: 'native' | 'any';
     /** 64 hexadecimal digits. The launch then runs a sealed copy that has it. */
     sha256?: string;
+    /** st_dev, stat(2). Absent: any. */
     dev?: number;
+    /** st_ino, stat(2), in decimal. Absent: any. */
     inode?: string;
   };
   /** argv[0]. Default: the path, or its last part. */
   argv0?: string;
+  /** In order: a fixed string, or a place with a rule. */
   arguments: Array<string | Operand>;
+  /**
+   * `fixed`: names with values; `passed`: names with reasons, with whatever value; `granted`: names
+   * with the credential and the reason.
+   */
   environment: {
     /** Values that are no secret. */
     fixed: Record<string, string>;
@@ -76,17 +98,26 @@ export interface Profile {
     /** Must be there; the value is a secret and stands nowhere. */
     granted: Array<{ name: string; credential: string; reason: string }>;
   };
+  /** `{ path }`, or `{ within }`, by the names alone. */
   cwd: { path: string } | { within: string };
   /** Left out: not stated, and a review holds. */
   channels?: { stdin: ApprovedChannel; stdout: ApprovedChannel; stderr: ApprovedChannel };
   /** Left out: not stated, and a review holds. */
   descriptors?: ApprovedDescriptor[];
+  /**
+   * `platform`, `arch`, `api` (version of launch plans), `session`, `noNewPrivileges`, `verify`,
+   * `attributes`, `containment`.
+   */
   launch: {
+    /** As `process.platform`. */
     platform: 'linux';
+    /** As `process.arch`. */
     arch?: string;
     /** `version` of launch plans. */
     api: 1;
+    /** As the option of a plan. */
     session: LaunchPlan['session'];
+    /** As the option of a plan. */
     noNewPrivileges: boolean;
     /** `at-exec`: only a launch that is compared at its exec is the one that was reviewed. */
     verify: 'at-exec' | 'not-required';
@@ -95,6 +126,7 @@ export interface Profile {
     /** Ways of containment that are good enough for a run. */
     containment?: string[];
   };
+  /** Names and reasons. */
   credentials: Array<{ name: string; reason: string }>;
   /** Of a run: at most. */
   limits?: {

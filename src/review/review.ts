@@ -12,16 +12,21 @@ import { reviewCompletion, reviewRights } from './gates/outside.js';
 import { parseProfile } from './parse.js';
 import type { Profile } from './profile.js';
 
+/** What a review came to. */
 export interface Review {
   /** The most severe of the gates; `not-assessed` does not count. */
   readonly decision: Decision;
+  /** All of them, in their order. */
   readonly gates: readonly Gate[];
+  /** Digest of the plan that was reviewed, `sha256:` and 64 hexadecimal digits. */
   readonly planDigest: string;
   /** What no review of a plan can say. */
   readonly notTested: readonly string[];
 }
 
+/** What a review takes beside the plan. */
 export interface ReviewOptions {
+  /** What was approved. */
   readonly approved: Profile;
   /** Default none: what is not known holds. */
   readonly evidence?: ReviewEvidence;

@@ -2,6 +2,7 @@
 import { parseProfile } from './parse.js';
 import type { ApprovedChannel, ApprovedDescriptor, Profile } from './profile.js';
 
+/** What the strict profile is made of. */
 export interface StrictWish {
   /** Absolute path of a native program: no script, no shell. */
   executable: string;
@@ -17,6 +18,7 @@ export interface StrictWish {
   stdin?: ApprovedChannel;
   /** Default none. */
   descriptors?: readonly ApprovedDescriptor[];
+  /** Limits of the run. */
   limits?: Profile['limits'];
 }
 

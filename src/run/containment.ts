@@ -24,13 +24,17 @@ export type ContainmentMethod = 'init' | 'group' | 'cgroup';
 
 /** A process of the run that could not be ended. */
 export interface Survivor {
+  /** Process id. */
   readonly pid: number;
   /** Null where it could not be read. */
   readonly executable: string | null;
+  /** One letter: `R`, `S`, `D`, `Z`, …; proc_pid_stat(5). */
   readonly state: string;
 }
 
+/** A signal that was sent to what was left of a run. */
 export interface SentSignal {
+  /** Its name. */
   readonly signal: string;
   /** `end`: the request; `kill`: after the grace, or at once. */
   readonly at: 'end' | 'kill';

@@ -3,10 +3,13 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 import { isNumber, listPids, readExecutable } from './processes.js';
 
+/** A process that holds a pipe of the run. */
 export interface PipeHolder {
+  /** Process id. */
   readonly pid: number;
   /** Null where it could not be read. */
   readonly executable: string | null;
+  /** Number of the descriptor there. */
   readonly fd: number;
 }
 

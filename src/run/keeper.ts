@@ -88,6 +88,7 @@ class Ring {
   }
 }
 
+/** Which part of a channel is kept. */
 export type Keep = 'head' | 'tail' | 'head-and-tail';
 
 export interface Kept {

@@ -21,6 +21,7 @@ export type RunInput = string | Uint8Array | Readable | { readonly file: string 
 /** Without a URL. */
 export type InputWish = Exclude<RunInput, { file: unknown }> | { readonly file: string };
 
+/** What `run` takes: what the child gets, and how it is supervised. */
 export interface RunOptions extends PlanOptions {
   /** Milliseconds from the call, by the monotonic clock, after which the run is ended. */
   deadline?: number;

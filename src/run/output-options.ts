@@ -17,6 +17,7 @@ export interface KeepOptions {
   keep?: Keep;
 }
 
+/** What is wanted of one channel. */
 export interface ChannelOptions extends KeepOptions {
   /**
    * Where all of it goes as well: a file by its path (created or emptied), a stream (which is not
@@ -43,7 +44,9 @@ export type OutputVia = 'pipe' | 'memfd' | { readonly file: string | URL };
 
 /** For both channels, and for each where it differs. */
 export interface OutputOptions extends KeepOptions {
+  /** Where stdout differs. */
   stdout?: ChannelOptions;
+  /** Where stderr differs; not with `merge`. */
   stderr?: ChannelOptions;
   /** stderr goes into the pipe of stdout, in true order; the report has all of it under stdout. */
   merge?: boolean;

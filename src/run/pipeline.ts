@@ -16,6 +16,7 @@ export type PipelineStage = readonly [
   options?: Omit<RunOptions, 'stdio' | 'input'>,
 ];
 
+/** What several programs came to that were joined by pipes. */
 export interface PipelineReport {
   /** In the order of the stages. */
   readonly stages: readonly RunReport[];

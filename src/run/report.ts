@@ -14,7 +14,9 @@ import { describeInheritance, listUnverified } from './inheritance.js';
 import type { StallEvidence } from './stall.js';
 import type { CgroupPeak } from './run-cgroup.js';
 
+/** Whether the plan was reviewed, and what that came to. */
 export interface Admission {
+  /** `'unreviewed'` without a profile; else the decision. */
   readonly decision: 'unreviewed' | 'accept' | 'hold' | 'reject';
   /** Empty without a profile. */
   readonly gates: readonly Gate[];
@@ -22,7 +24,9 @@ export interface Admission {
   readonly planDigest: string;
 }
 
+/** What the program was given, and how that is known. */
 export interface Inheritance {
+  /** `'at-exec'`, `'after-exec'`, or `'not-verified'`: nobody looked. */
   readonly verified: 'at-exec' | 'after-exec' | 'not-verified';
   /** The table as it was planned. */
   readonly descriptors: readonly DescriptorPlan[];
@@ -34,6 +38,7 @@ export interface Inheritance {
   readonly differences: readonly Difference[];
   /** What the verification rests on, and what it does not show. */
   readonly statement: string;
+  /** The names of its variables. */
   readonly environmentNames: readonly string[];
   /** Where the program failed early: names that programs commonly need, and that it did not have. */
   readonly absentNames: readonly string[];
@@ -41,21 +46,33 @@ export interface Inheritance {
 
 /** What the system refused: the fields of the error, and its message. */
 export interface RunError {
+  /** The whole message. */
   readonly message: string;
+  /** The errno's name, or `ERR_SALLYPORT_…`. */
   readonly code: string;
+  /** The errno, negative as in Node. */
   readonly errno?: number;
+  /** `spawn git`. */
   readonly syscall?: string;
+  /** The program as it was named. */
   readonly path?: string;
+  /** The step that failed. */
   readonly stage: Stage;
+  /** What it failed on. */
   readonly stagePath?: string;
+  /** How that is known. */
   readonly stageSource?: StageSource;
 }
 
+/** How a run ended, and why. */
 export interface Outcome {
+  /** Which end. */
   readonly kind: 'exited' | 'signaled' | EndingKind | 'spawn-failed' | 'lost';
   /** Exit status of the target, whatever ended the run; null where there is none. */
   readonly code: number | null;
+  /** The signal that ended it, or null. */
   readonly signal: string | null;
+  /** Whether it left a core. */
   readonly coreDumped: boolean;
   /** ISO 8601. */
   readonly startedAt: string;
@@ -73,6 +90,7 @@ export interface Outcome {
   readonly stall?: StallEvidence;
 }
 
+/** One channel of output. */
 export interface ChannelReport {
   /** What was kept. Not enumerable. */
   readonly data: Buffer;
@@ -82,10 +100,13 @@ export interface ChannelReport {
   readonly observed: boolean;
   /** Offset in `data` at which bytes are missing, and how many. */
   readonly omitted: { readonly at: number; readonly bytes: number } | null;
+  /** How much there was, in bytes. */
   readonly bytesSeen: number;
+  /** How much of it is in `data`, in bytes. */
   readonly bytesKept: number;
   /** Hexadecimal, of all bytes seen; '' where the hashing thread failed. */
   readonly sha256: string;
+  /** How reading it ended. */
   readonly end: 'eof' | 'truncated' | 'cut' | 'held';
   /** With `held`: who has the pipe open. */
   readonly heldBy: readonly PipeHolder[];
@@ -95,6 +116,7 @@ export interface ChannelReport {
   readonly deliveryError: string | null;
 }
 
+/** What the stdin of a run took. */
 export interface InputReport {
   /** What the pipe took, counted in pieces of 64 KiB. */
   readonly bytesWritten: number;
@@ -104,27 +126,41 @@ export interface InputReport {
   readonly sourceError: string | null;
 }
 
+/** How a run was ended, and what is left. */
 export interface Cleanup {
+  /** The containment. */
   readonly method: ContainmentMethod;
   /** What the method sees to, in words. */
   readonly guarantee: string;
+  /** What was sent; empty where nothing was left to end. */
   readonly signalled: readonly SentSignal[];
   /** Must be empty. */
   readonly survivors: readonly Survivor[];
+  /** Pids that were released. */
   readonly released: readonly number[];
 }
 
+/** What `run` gives: separate facts, never merged into one. */
 export interface RunReport {
+  /** Version of this record. */
   readonly version: 1;
   /** The plan without any value; null where the launch failed before there was one. */
   readonly plan: PlanDescription | null;
+  /** Whether the plan was reviewed. */
   readonly admission: Admission;
+  /** What the program was given. */
   readonly inheritance: Inheritance;
+  /** How it ended, and why. */
   readonly outcome: Outcome;
+  /** `stdout` and `stderr`. */
   readonly output: { readonly stdout: ChannelReport; readonly stderr: ChannelReport };
+  /** What its stdin took. */
   readonly input: InputReport;
+  /** How the run was ended, and what is left. */
   readonly cleanup: Cleanup;
+  /** `'not assessed'`: that a program was run says nothing about whether it may. */
   readonly authorization: 'not assessed';
+  /** What nobody looked at, in words. */
   readonly notTested: readonly string[];
   /** Only where every part is. */
   readonly complete: boolean;

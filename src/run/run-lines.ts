@@ -5,6 +5,7 @@ import type { OutputOptions } from './output-options.js';
 import { run } from './run.js';
 import { toError, type RunReport } from './report.js';
 
+/** Lines of a program's stdout as they come, with the report at their end. */
 export interface Lines extends AsyncIterable<string> {
   /** Once the run is over; the iteration ends then, too. */
   readonly report: Promise<RunReport>;
@@ -13,8 +14,6 @@ export interface Lines extends AsyncIterable<string> {
 /** So many lines may wait for whoever reads them; then the child waits. */
 const MOST_WAITING = 256;
 
-export function runLines(file: string, options: RunOptions): Lines;
-export function runLines(file: string, args?: readonly string[], options?: RunOptions): Lines;
 /**
  * Runs a program and gives the lines of its stdout, without their newlines; with `merge`, those of
  * stderr as well. Whoever reads slowly holds the program up. Leaving the loop early ends the run.
@@ -23,6 +22,8 @@ export function runLines(file: string, args?: readonly string[], options?: RunOp
  * @throws {SallyportError} from the loop, where the program could not be started. How it ended is in
  *   the report, and for the loop no error.
  */
+export function runLines(file: string, options: RunOptions): Lines;
+export function runLines(file: string, args?: readonly string[], options?: RunOptions): Lines;
 export function runLines(
   file: string,
   argsOrOptions?: readonly string[] | RunOptions,

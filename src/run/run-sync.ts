@@ -27,24 +27,26 @@ export interface RunSyncOptions extends Omit<
   RunOptions,
   'signal' | 'input' | 'output' | 'profile'
 > {
+  /** A string, bytes, or `{ file }`. */
   input?: Exclude<RunInput, Readable>;
+  /**
+   * What is kept of the output, and where else it goes. Without the event loop: no stream, no
+   * promise.
+   */
   output?: Omit<OutputOptions, 'stdout' | 'stderr'> & {
+    /** Where stdout differs. */
     stdout?: SyncChannelOptions;
+    /** Where stderr differs; not with `merge`. */
     stderr?: SyncChannelOptions;
   };
 }
 
 /** A function for each line must return nothing to wait for. */
 export interface SyncChannelOptions extends Omit<ChannelOptions, 'to'> {
+  /** A path, a `file:` URL, or a function that returns nothing to wait for. */
   to?: Exclude<ChannelOptions['to'], Writable | undefined>;
 }
 
-export function runSync(file: string, options: RunSyncOptions): RunReport;
-export function runSync(
-  file: string,
-  args?: readonly string[],
-  options?: RunSyncOptions,
-): RunReport;
 /**
  * As `run`, and the report when it is over. This thread does nothing else meanwhile: no timer of it
  * runs and no signal is heard.
@@ -52,6 +54,12 @@ export function runSync(
  * @throws {SallyportTypeError | SallyportError} a mistake of the caller (`ERR_SALLYPORT_…`); what a
  *   listener for lines has thrown; a record that cannot be written
  */
+export function runSync(file: string, options: RunSyncOptions): RunReport;
+export function runSync(
+  file: string,
+  args?: readonly string[],
+  options?: RunSyncOptions,
+): RunReport;
 export function runSync(
   file: string,
   argsOrOptions?: readonly string[] | RunSyncOptions,

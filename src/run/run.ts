@@ -40,8 +40,6 @@ export interface Run extends Promise<RunReport> {
   readonly started: Promise<number | null>;
 }
 
-export function run(file: string, options: RunOptions): Run;
-export function run(file: string, args?: readonly string[], options?: RunOptions): Run;
 /**
  * Starts a program as `launch` does and stays with it: until its end, until its output has been read,
  * until nothing of it is left. Whatever becomes of it, also that the system refuses to start it, is in
@@ -50,6 +48,8 @@ export function run(file: string, args?: readonly string[], options?: RunOptions
  * @throws {SallyportTypeError | SallyportError} a mistake of the caller (`ERR_SALLYPORT_…`), as a
  *   rejection; what a listener for lines has thrown; a record that cannot be written
  */
+export function run(file: string, options: RunOptions): Run;
+export function run(file: string, args?: readonly string[], options?: RunOptions): Run;
 export function run(
   file: string,
   argsOrOptions?: readonly string[] | RunOptions,

@@ -4,6 +4,10 @@ import type { Writable } from 'node:stream';
 
 import { LineCutter } from './lines.js';
 
+/**
+ * Is called for each line of a channel, without its newline. A promise that it returns is waited
+ * for.
+ */
 export type LineListener = (line: string) => void | Promise<void>;
 
 /** Takes what is poured, in order, and says when it has enough for the moment. */

@@ -7,7 +7,9 @@ import { RunTree } from './run-tree.js';
 
 /** One process of a run that stood still. */
 export interface StalledProcess {
+  /** Process id. */
   readonly pid: number;
+  /** Its path, or null. */
   readonly executable: string | null;
   /** One letter, proc_pid_stat(5). */
   readonly state: string;
@@ -17,11 +19,13 @@ export interface StalledProcess {
   readonly cpuMs: number;
 }
 
+/** What the processes of a run did when it stood still. */
 export interface StallEvidence {
   /** Milliseconds since the last output. */
   readonly lastOutputMs: number;
   /** Milliseconds since the last output or progress. */
   readonly silentMs: number;
+  /** Each process of the run. */
   readonly processes: readonly StalledProcess[];
 }
 

@@ -6,6 +6,7 @@ import { phraseObject, type DescriptorObject } from '../objects/object.js';
 import { takeOwn } from '../own-properties.js';
 import { rememberReceived } from './received.js';
 
+/** What `receiveListeners` takes. */
 export interface ReceiveOptions {
   /** What they must be, in their order. More or fewer than there are is an error. */
   expect?: readonly Expectation[];
@@ -13,6 +14,7 @@ export interface ReceiveOptions {
 
 /** A socket that was handed to this process: for `server.listen({ fd })`. */
 export interface ReceivedListener extends DescriptorObject {
+  /** Number of the descriptor, from 3 on. */
   readonly fd: number;
   /** From LISTEN_FDNAMES; `unknown` where it has none, as in systemd. */
   readonly name: string;

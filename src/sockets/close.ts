@@ -9,6 +9,7 @@ import { takeOwn } from '../own-properties.js';
 import { findListeners, type ListenerHolder } from './listeners.js';
 import { wasReceived } from './received.js';
 
+/** What `closeListener` takes. */
 export interface CloseListenerOptions {
   /** Also where the listener was handed to us or is shared on purpose. */
   force?: boolean;

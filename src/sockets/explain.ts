@@ -8,6 +8,7 @@ import { clean } from '../clean-text.js';
 import { isFailure, native } from '../native.js';
 import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
 
+/** What may stand in the way of a bind. */
 export type PortCauseKind =
   | 'own' // this process itself listens
   | 'copy' // a process that does nothing with the listener was given it
@@ -21,7 +22,9 @@ export type PortCauseKind =
   | 'other-namespace' // listens in another network namespace
   | 'udp'; // has it for UDP
 
+/** One thing that stands in the way of a bind, or seems to. */
 export interface PortCause {
+  /** What is there. */
   readonly kind: PortCauseKind;
   /**
    * Whether a bind fails by it: `always`, only without SO_REUSEADDR (which Node sets), or `never`.
@@ -33,12 +36,17 @@ export interface PortCause {
   readonly text: string;
   /** What to do; empty where there is nothing to be done. */
   readonly advice: string;
+  /** Process id of the holder. */
   readonly pid?: number;
+  /** Number of the descriptor there. */
   readonly fd?: number;
+  /** Name of the holder, at most 15 bytes, which it chose itself. */
   readonly command?: string;
 }
 
+/** Why a bind to a port fails, or that it does not. */
 export interface PortExplanation {
+  /** The port that was asked for. */
   readonly port: number;
   /**
    * Whether a server that sets SO_REUSEADDR, as Node does, could bind to all addresses now. Null: it

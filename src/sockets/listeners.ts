@@ -7,11 +7,13 @@ import { clean } from '../clean-text.js';
 import { takeOwn } from '../own-properties.js';
 import { judge, type Role } from './serving.js';
 
+/** What `listListeners` takes. */
 export interface ListenerOptions {
   /** Only those on this TCP port. */
   port?: number;
 }
 
+/** A process that has a listener open, and whether it serves it. */
 export interface ListenerHolder extends Holding {
   /**
    * `owner` accepts on it, or may; `copy` was given it and does nothing with it; `unknown`: it cannot
@@ -24,16 +26,23 @@ export interface ListenerHolder extends Holding {
   readonly howItGotThere: string;
   /** The holder above it in the chain of parents, if there is one: it had the listener first. */
   readonly inheritedFrom: number | null;
+  /** At most 4 KiB of it. May hold secrets: everybody on the machine can read it. */
   readonly commandLine: readonly string[];
+  /** Effective user id. */
   readonly uid: number | null;
+  /** Process id of its parent. */
   readonly parentPid: number;
   /** When the process began; when it got the listener nobody recorded. */
   readonly since: Date;
+  /** When the process began, in clock ticks after boot, proc_pid_stat(5). */
   readonly startTime: number;
+  /** Whether its own next child does not get it. Null where that is not readable. */
   readonly closeOnExec: boolean | null;
 }
 
+/** A socket that listens, with all that have it. */
 export interface Listener {
+  /** Inode of the socket: names it on this machine. */
   readonly inode: string;
   /** `127.0.0.1:80`, `[::1]:80`, `/run/x.sock`, `@abstract`. */
   readonly local: string;
@@ -41,6 +50,7 @@ export interface Listener {
   readonly port: number | null;
   /** AF_*. */
   readonly family: number;
+  /** User id of whoever made it. */
   readonly uid: number | null;
   /** Connections that wait to be accepted. */
   readonly waiting: number | null;
@@ -54,7 +64,9 @@ export interface Listener {
   readonly holders: readonly ListenerHolder[];
 }
 
+/** Who listens. */
 export interface ListenerReport {
+  /** By ascending port. */
   readonly listeners: readonly Listener[];
   /** Processes that could not be read: any of them may hold a listener too. */
   readonly unreadable: ReadonlyArray<{ readonly pid: number; readonly reason: string }>;

@@ -15,9 +15,13 @@ export type ReleaseQuery = (
   force?: boolean;
 };
 
+/** A listener that was shut down, so that its port is free. */
 export interface ReleasedListener {
+  /** Its address: `127.0.0.1:80`, `[::1]:80`. */
   readonly local: string;
+  /** TCP port. */
   readonly port: number | null;
+  /** Inode of the socket. */
   readonly inode: string;
   /** Through whose descriptor it was shut down; all copies are one socket. */
   readonly through: { readonly pid: number; readonly fd: number; readonly command: string };

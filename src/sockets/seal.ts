@@ -7,6 +7,7 @@ import { isFailure, native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import type { DescriptorObject } from '../objects/object.js';
 
+/** What `sealDescriptors` takes. */
 export interface SealOptions {
   /** `sockets` (the default, listeners among them), `listeners` alone, or `all`. */
   kinds?: 'sockets' | 'listeners' | 'all';
@@ -28,6 +29,7 @@ export interface SealOptions {
 
 /** A descriptor that was open without close-on-exec, and has it now. */
 export interface SealedDescriptor extends DescriptorObject {
+  /** Number of the descriptor. */
   readonly fd: number;
 }
 

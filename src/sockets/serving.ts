@@ -9,6 +9,7 @@ import { native } from '../native.js';
 const AF_UNIX = 1;
 const ownPid = process.pid;
 
+/** What a holder does with a listener. */
 export type Role = 'owner' | 'copy' | 'unknown';
 
 export interface Judgement {
