@@ -1,76 +1,83 @@
-// The code in the documents does what they say: each block that is marked `run` is run, and prints
-// the block marked `output` that follows it.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+// The code in the documents does what they say: each block is run, in the order of its document, or
+// is a picture that says so.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
-import { makeScratch, root } from '../support/fixtures.js';
-import { readDocuments, type CodeBlock } from './markdown.js';
+import { root } from '../support/fixtures.js';
+import { findFault, matchesOutput, readStories } from './blocks.js';
+import { readDocuments } from './markdown.js';
+import { makeLinkedProject, StoryRun } from './story.js';
 
-interface Example {
-  where: string;
-  block: CodeBlock;
-  output: string | undefined;
-}
+const documents = readDocuments();
+const stories = readStories();
 
-const examples = readDocuments().flatMap(({ file, blocks }) =>
-  blocks.flatMap((block, index): Example[] => {
-    if (!block.info.endsWith(' run')) return [];
-    const next = blocks[index + 1];
-    const output = next?.info === 'text output' ? next.code : undefined;
-    return [{ where: `${file}:${block.line}`, block, output }];
-  }),
-);
-
-/** A folder in which the package is installed as a user has it. */
-function makeProject(): string {
-  const folder = makeScratch();
-  const bin = path.join(folder, 'node_modules/.bin');
-  mkdirSync(bin, { recursive: true });
-  symlinkSync(root, path.join(folder, 'node_modules/sallyport'));
-  symlinkSync(path.join(root, 'dist/cli/main.js'), path.join(bin, 'sallyport'));
-  return folder;
-}
-
-function commandOf({ info, code }: CodeBlock, folder: string): [string, string[]] {
-  const [language] = info.split(' ');
-  if (language === 'sh') return ['sh', ['-eu', '-c', code]];
-  const name = /^import /m.test(code) ? 'example.mjs' : 'example.cjs';
-  writeFileSync(path.join(folder, name), code);
-  return [process.execPath, [name]];
-}
-
-function run(block: CodeBlock): { status: number | null; stdout: string; stderr: string } {
-  const folder = makeProject();
-  const [command, args] = commandOf(block, folder);
-  const { status, stdout, stderr } = spawnSync(command, args, {
-    cwd: folder,
-    encoding: 'utf8',
-    timeout: 20_000,
-    env: {
-      PATH: [
-        path.join(folder, 'node_modules/.bin'),
-        path.dirname(process.execPath),
-        '/usr/local/bin:/usr/bin:/bin',
-      ].join(':'),
-    },
-  });
-  return { status, stdout, stderr };
-}
-
-describe('the examples in the documents', () => {
-  it('are found', () => {
-    expect(existsSync(path.join(root, 'dist/index.js')), 'build first: npm run build').toBe(true);
-    expect(examples.length).toBeGreaterThan(3);
+describe('the code blocks of the documents', () => {
+  it('say each what is done with it', () => {
+    const faults = documents.flatMap((document) =>
+      document.blocks.flatMap(({ line }, index) => {
+        const fault = findFault(document, index);
+        return fault === undefined ? [] : [`${document.file}:${line}: ${fault}`];
+      }),
+    );
+    expect(faults).toEqual([]);
   });
 
-  it.each(examples.map((example) => [example.where, example] as const))(
-    '%s runs',
-    (_, { block, output }) => {
-      const result = run(block);
-      expect({ status: result.status, stderr: result.stderr }).toEqual({ status: 0, stderr: '' });
-      if (output !== undefined) expect(result.stdout.trimEnd()).toBe(output.trimEnd());
-    },
-  );
+  it('are so many of each language; what is only shown is listed', () => {
+    const count = new Map<string, number>();
+    for (const { blocks } of stories) {
+      for (const { language } of blocks) count.set(language, (count.get(language) ?? 0) + 1);
+    }
+    const shown = documents.flatMap(({ file, blocks }) => {
+      const pictures = blocks.filter(({ info }) => info === 'text').length;
+      return pictures === 0 ? [] : [`${file} ${pictures}`];
+    });
+    expect({ ...Object.fromEntries(count), shown }).toMatchInlineSnapshot(`
+      {
+        "js": 29,
+        "sh": 16,
+        "shown": [
+          "docs/architecture.md 2",
+        ],
+      }
+    `);
+  });
+
+  it('that CI runs in a clone are what it runs', () => {
+    const folder = path.join(root, '.ci');
+    const scripts = readdirSync(folder).map((name) =>
+      readFileSync(path.join(folder, name), 'utf8'),
+    );
+    const commands = stories
+      .flatMap(({ blocks }) => blocks.filter(({ use }) => use === 'clone'))
+      .flatMap(({ code }) => code.match(/npm [a-z]+( [a-z]+)?/g) ?? []);
+    expect(new Set(commands)).toEqual(new Set(['npm ci', 'npm run demo', 'npm test']));
+    expect(commands.filter((command) => !scripts.join('\n').includes(command))).toEqual([]);
+  });
+});
+
+describe('output with gaps', () => {
+  const output = { text: 'a …, b\n…\nend …\n', hasGaps: true };
+
+  it.each([
+    ['a 1, b\nend 2\n', true],
+    ['a 1,    b\nmore\nand more\nend 2\n', true],
+    ['a 1\nend 2\n', false],
+    ['a 1, b\nend 2\nmore\n', false],
+    ['before\na 1, b\nend 2\n', false],
+  ])('%j: %s', (printed, is) => {
+    expect(matchesOutput(printed, output)).toBe(is);
+  });
+});
+
+it('the package is built', () => {
+  expect(existsSync(path.join(root, 'dist/index.js')), 'build first: npm run build').toBe(true);
+});
+
+// README has a test of its own: readme-newcomer.test.ts.
+describe.each(stories.filter(({ file }) => file !== 'README.md'))('$file', ({ blocks }) => {
+  const story = new StoryRun(makeLinkedProject());
+  afterAll(() => story.close());
+
+  it.each(blocks)('$where', async (block) => story.play(block));
 });

@@ -16,6 +16,8 @@ export interface CodeBlock {
   info: string;
   code: string;
   line: number;
+  /** The one that it stands below. */
+  heading: string;
 }
 
 export interface Link {
@@ -48,7 +50,12 @@ export function readDocument(file: string): Document {
       return;
     }
     if (fence !== null) {
-      block = { info: (fence[1] ?? '').trim(), code: '', line };
+      block = {
+        info: (fence[1] ?? '').trim(),
+        code: '',
+        line,
+        heading: document.sections.at(-1)?.heading ?? '',
+      };
       document.blocks.push(block);
       return;
     }
