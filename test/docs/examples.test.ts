@@ -34,9 +34,11 @@ describe('the code blocks of the documents', () => {
     });
     expect({ ...Object.fromEntries(count), shown }).toMatchInlineSnapshot(`
       {
-        "js": 29,
-        "sh": 16,
+        "js": 43,
+        "json": 1,
+        "sh": 26,
         "shown": [
+          "bench/README.md 1",
           "docs/architecture.md 2",
         ],
       }

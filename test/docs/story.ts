@@ -86,7 +86,12 @@ export class StoryRun {
 
   async #run(block: Block): Promise<void> {
     const [command, args] = commandOf(block, this.#setting.folder);
-    const child = spawn(command, args, { ...this.#options(), timeout: DEADLINE });
+    const child = spawn(command, args, {
+      ...this.#options(),
+      timeout: DEADLINE,
+      // No socket: bash takes one for a remote shell and reads the user's .bashrc.
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const [status, stdout, stderr] = await Promise.all([
       new Promise<number | null>((resolve) => child.once('close', resolve)),
       readAll(child.stdout),
