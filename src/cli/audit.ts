@@ -49,14 +49,19 @@ export async function audit(pid: string | undefined, flags: AuditFlags): Promise
 }
 
 function requireOneWay({ tree, json, against, watch, interval, html }: AuditFlags): void {
-  if (interval !== undefined && watch !== true) throw new UsageError('--interval: needs --watch');
-  if (html !== undefined && tree !== true) throw new UsageError('--html: needs --tree');
-  if (html !== undefined && json === true) throw new UsageError('--html and --json: choose one');
+  if (interval !== undefined && watch !== true)
+    throw new UsageError('--interval: needs --watch: write that too, or leave it out');
+  if (html !== undefined && tree !== true)
+    throw new UsageError('--html: needs --tree: write that too, or leave it out');
+  if (html !== undefined && json === true)
+    throw new UsageError('--html and --json: both print the result: choose one');
   if (against !== undefined && tree === true) {
-    throw new UsageError('--against: a plan is of one process, leave --tree out');
+    throw new UsageError('--against: a plan is of one process: leave --tree out');
   }
   if (watch === true && (tree === true || against !== undefined)) {
-    throw new UsageError('--watch: goes with --json and --interval only');
+    throw new UsageError(
+      '--watch: it shows one process as it changes: leave --tree and --against out',
+    );
   }
 }
 
@@ -64,8 +69,8 @@ export function parsePid(text: string | undefined): number {
   if (text !== undefined && /^[1-9]\d{0,9}$/.test(text)) return Number(text);
   throw new UsageError(
     text === undefined
-      ? 'no process given: write its id'
-      : 'the process is given by its id, a number',
+      ? 'no process given: write its id, as ps(1) lists it'
+      : 'no process id: a process is given by its id: write a number from 1',
   );
 }
 
@@ -134,5 +139,5 @@ async function watch(pid: number, { interval, json }: AuditFlags): Promise<numbe
 
 function parseInterval(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageError('--interval: give milliseconds, 1 or more');
+  throw new UsageError('--interval: no time: give milliseconds, 1 or more');
 }

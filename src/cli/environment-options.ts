@@ -23,7 +23,7 @@ export function buildEnvironment(flags: EnvironmentFlags): Environment {
   const { allow, set } = parseVariables(flags.env, process.env);
   const runId = flags.runId ?? (workspace === undefined ? undefined : randomRunId());
   if (flags.removeHome === true && workspace === undefined) {
-    throw new UsageError('--remove-home: needs --workspace');
+    throw new UsageError('--remove-home: needs --workspace: write that too, or leave it out');
   }
   const request = {
     ...(runId === undefined ? {} : { runId }),
@@ -71,7 +71,9 @@ function findOwner(user: string): WorkspaceOptions {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
   const fields = lines.map((line) => line.split(':')).find(([name]) => name === user);
   if (fields === undefined) {
-    throw new UsageError('--user: not in /etc/passwd: with --workspace give the number');
+    throw new UsageError(
+      '--user: not in /etc/passwd: give the number, since --workspace needs one',
+    );
   }
   return { uid: Number(fields[2]), gid: Number(fields[3]) };
 }
@@ -106,7 +108,9 @@ function parseSet(written: readonly string[] = []): Record<string, string> {
   written.forEach((text, index) => {
     const equals = text.indexOf('=');
     if (equals < 1) {
-      throw new UsageError(`--set, number ${index + 1}: write --set NAME=VALUE`);
+      throw new UsageError(
+        `--set, number ${index + 1}: no variable with a value: write --set NAME=VALUE`,
+      );
     }
     set[text.slice(0, equals)] = text.slice(equals + 1);
   });

@@ -8,7 +8,7 @@ import { formatTable, paint } from './table.js';
 
 export function holders(what: string | undefined, flags: { json?: boolean }): number {
   if (what === undefined || what === '')
-    throw new UsageError('nothing given: write a path or a port');
+    throw new UsageError('holders: nothing given: write a path or a port');
   // A file that is named like a port is written ./8080.
   const report = findHolders(isPort(what) ? { port: Number(what) } : { path: what });
   if (flags.json === true) print(`${JSON.stringify(toJson(report), null, 2)}\n`);

@@ -17,7 +17,7 @@ export async function leaksOfProgram(
 ): Promise<number> {
   const [file, ...args] = words;
   if (file === undefined || file === '') {
-    throw new UsageError("leaks: name a program after '--': sallyport leaks -- node app.js");
+    throw new UsageError("leaks: no program after '--': write sallyport leaks -- node app.js");
   }
   const scratch = mkdtempSync(join(tmpdir(), 'sallyport-leaks-'));
   try {

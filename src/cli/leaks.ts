@@ -10,7 +10,7 @@ import { clean, formatTable, paint } from './table.js';
 export function leaks(what: readonly string[], flags: { json?: boolean }): number {
   const [pid, surplus] = what;
   if (surplus !== undefined) {
-    throw new UsageError('leaks: one process at a time; a program to run goes after --');
+    throw new UsageError('leaks: more than one process: name one; a program to run goes after --');
   }
   const number = pid === undefined ? process.ppid : parsePid(pid);
   const audit = auditProcess(number);

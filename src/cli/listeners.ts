@@ -25,9 +25,9 @@ export interface ListenersFlags {
 
 export async function listeners(port: string | undefined, flags: ListenersFlags): Promise<number> {
   if (port !== undefined && !isPort(port))
-    throw new UsageError('a port is a number from 1 to 65535');
+    throw new UsageError('no port: a port is a number: write one from 1 to 65535');
   if (flags.release !== true && (flags.yes === true || flags.force === true)) {
-    throw new UsageError('--yes and --force: go with --release');
+    throw new UsageError('--yes and --force: go with --release: write that too, or leave them out');
   }
   if (flags.release === true) return await release(port, flags);
   const number = port === undefined ? undefined : Number(port);
@@ -104,11 +104,12 @@ async function release(
   port: string | undefined,
   { yes, force, json }: ListenersFlags,
 ): Promise<number> {
-  if (port === undefined) throw new UsageError('--release: needs a port');
+  if (port === undefined)
+    throw new UsageError('--release: needs a port: write sallyport listeners PORT --release');
   const number = Number(port);
   if (yes !== true) {
     if (!isatty(0) || !isatty(1))
-      throw new UsageError('--release: nobody to ask here: write --yes');
+      throw new UsageError('--release: nobody to ask here: write --yes where you mean it');
     print(format(listListeners({ port: number })));
     if (!(await confirm(`Shut down what listens on port ${port}? [y/N] `))) return FOUND.something;
   }

@@ -9,7 +9,7 @@ import { addAuditCommands } from './audit-commands.js';
 import { addEnvironmentCommands } from './environment-commands.js';
 import { addEnvironmentOptions, addVariableOption } from './environment-flags.js';
 import { addReviewCommands } from './review-commands.js';
-import { explainFailure } from './failure.js';
+import { explainFailure, type Usage } from './failure.js';
 import { complain, print } from './output.js';
 import type { RunFlags } from './run-options.js';
 
@@ -109,12 +109,25 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
+/** Of the command that was meant, as far as it was named. */
+function findUsage(words: readonly string[]): Usage {
+  let command = program;
+  let name = 'sallyport';
+  for (const word of words) {
+    const next = command.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    command = next;
+    name += ` ${word}`;
+  }
+  return { name, operands: command.usage() };
+}
+
 async function main(): Promise<void> {
   try {
     await program.parseAsync();
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return; // --help, --version
-    const { sentence, exitCode } = explainFailure(error);
+    const { sentence, exitCode } = explainFailure(error, findUsage(process.argv.slice(2)));
     complain(sentence);
     process.exitCode = exitCode;
   }

@@ -46,7 +46,7 @@ export function parseLimits(written: readonly string[] = []): Limits | undefined
     const match = /^([a-z]+)=(\d{1,15}|unlimited)(?::(\d{1,15}|unlimited))?$/.exec(text);
     if (match === null) {
       throw new UsageError(
-        '--limit: write NAME=SOFT or NAME=SOFT:HARD with whole numbers or unlimited, as in --limit nofile=1024:4096',
+        '--limit: no limit with a value: write NAME=SOFT or NAME=SOFT:HARD with whole numbers or unlimited, as in --limit nofile=1024:4096',
       );
     }
     const [, name = '', soft = '', hard = soft] = match;

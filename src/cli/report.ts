@@ -33,7 +33,9 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${file}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? ''}`);
+    throw new UsageError(
+      `${file}: cannot be read (${(error as NodeJS.ErrnoException).code ?? ''}): give the file that --report wrote`,
+    );
   }
 }
 
@@ -44,7 +46,9 @@ function pick(file: string, { number }: ReportFlags): RunReport {
   const index = number === undefined ? lines.length - 1 : Number(number) - 1;
   const line = Number.isInteger(index) ? lines[index] : undefined;
   if (line === undefined) {
-    throw new UsageError(`${file}: no such record: it has ${lines.length}, counted from 1`);
+    throw new UsageError(
+      `${file}: no such record: give a --number from 1 to ${lines.length}, or a file that --report wrote`,
+    );
   }
   let record: Partial<RunReport> | null = null;
   try {
@@ -55,7 +59,9 @@ function pick(file: string, { number }: ReportFlags): RunReport {
   if (record?.version === 1 && record.outcome !== undefined && record.cleanup !== undefined) {
     return record as RunReport;
   }
-  throw new UsageError(`${file}: record ${index + 1} is no record of a run`);
+  throw new UsageError(
+    `${file}: record ${index + 1} is no record of a run: give the file that --report wrote`,
+  );
 }
 
 function verify(file: string, flags: ReportFlags): number {

@@ -37,7 +37,7 @@ export async function reviewLaunch(
 ): Promise<number> {
   if (flags.profile === undefined) {
     if (flags.cards === true && file === undefined) return playOnExample(flags);
-    throw new UsageError('review: by what? write --profile FILE');
+    throw new UsageError('review: no profile given: write --profile FILE');
   }
   const approved = readProfile(flags.profile);
   return await judge(approved, file, args, flags);

@@ -65,11 +65,13 @@ function parsePassEntry(text: string): PassEntry {
   }
   // Before the library opens descriptors of its own at the lowest free numbers.
   if (!isOpen(fd)) {
-    throw new UsageError(`--pass ${fd}: not open here: open it in the shell, as in ${fd}<FILE`);
+    throw new UsageError(
+      `--pass ${fd}: not open here: open it in the shell, as in ${fd}<FILE, and start sallyport itself, since npx and npm close it`,
+    );
   }
   if (belongsToNode(fd)) {
     throw new UsageError(
-      `--pass ${fd}: not handed to sallyport (${fd} is a number that node uses itself): open it in the shell, as in ${fd}<FILE`,
+      `--pass ${fd}: not handed to sallyport (${fd} is a number that node uses itself): open it in the shell, as in ${fd}<FILE, and start sallyport itself, since npx and npm close it`,
     );
   }
   return { fd, as };

@@ -30,7 +30,7 @@ function refuseOthers(flags: RunFlags): void {
     if (KNOWN.has(name) || value === undefined) continue;
     const option = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw new UsageError(
-      `--${option}: not with --profile: the profile says what is approved of it`,
+      `--${option}: not with --profile, which says what is approved of it: leave it out, or write it into the profile`,
     );
   }
 }

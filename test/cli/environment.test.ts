@@ -229,8 +229,8 @@ wait`;
     [['--cache', 'pip'], '--cache: must be one of'],
     [['--allow-env', 'AWS_*'], '--allow-env: is a pattern'],
     [['--allow-env', 'CI:'], '--allow-env'],
-    [['--set', secret], '--set, number 1: write --set NAME=VALUE'],
-    [['--set', `=${secret}`], '--set, number 1: write --set NAME=VALUE'],
+    [['--set', secret], '--set, number 1: no variable with a value: write --set NAME=VALUE'],
+    [['--set', `=${secret}`], '--set, number 1: no variable with a value: write --set NAME=VALUE'],
     [['--workspace', ''], '--workspace: is empty'],
     [['--remove-home'], '--remove-home: needs --workspace'],
   ])('%j is refused in words of the command line', async (options, sentence) => {
