@@ -35,9 +35,11 @@ export {
   netrcFile,
   npmrcFile,
   pgpassFile,
+  templateFile,
   type NetrcFile,
   type NpmrcFile,
   type PgpassFile,
+  type TemplateFile,
 } from './credentials/formats.js';
 export type { CredentialOutage, CredentialState, CredentialStatus } from './credentials/status.js';
 export type { CredentialFetch } from './credentials/endpoint.js';

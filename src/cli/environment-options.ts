@@ -91,7 +91,7 @@ export async function leaveWorkspace(
   }
 }
 
-function randomRunId(): string {
+export function randomRunId(): string {
   return randomBytes(3).toString('hex');
 }
 

@@ -19,6 +19,13 @@ export function exitCodeOf(code: number | null, signal: string | null): number {
 /** The user wrote something that cannot be meant: where, what, what to do, in one sentence. */
 export class UsageError extends Error {}
 
+/** A signal came for the program before there was one. */
+export class EndedBefore extends Error {
+  constructor(readonly signal: NodeJS.Signals) {
+    super(`run: ${signal} came before the program was started: nothing was started`);
+  }
+}
+
 export interface Failure {
   sentence: string;
   exitCode: number;
@@ -38,6 +45,9 @@ export function explainFailure(error: unknown, usage: Usage = OURS): Failure {
     return { sentence: usageSentence(error, usage), exitCode: EXIT.failed };
   }
   const { message } = error as Error;
+  if (error instanceof EndedBefore) {
+    return { sentence: message, exitCode: exitCodeOf(null, error.signal) };
+  }
   return isSallyportError(error)
     ? fromLibrary(error)
     : { sentence: message, exitCode: EXIT.failed };

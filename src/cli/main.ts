@@ -49,6 +49,11 @@ addEnvironmentOptions(addVariableOption(program.command('run')))
   .option('--limit <NAME=SOFT[:HARD]>', 'resource limit, as in nofile=1024 (repeatable)', collect)
   .option('--user <USER>', 'run as this user, by name or number')
   .option('--report <FILE>', 'append a record of the run, one line of JSON (pipes)')
+  .option(
+    '--credentials <FILE>',
+    'mint what FILE describes for this run, and keep it fresh: JSON, or a module (see below)',
+  )
+  .option('--no-mask-credentials', 'do not take minted secrets out of its output: no pipes for it')
   .option('--status', 'say on the terminal how it is doing, in one line (pipes)')
   .option('--quiet', 'no word of sallyport about pipes and about what was ended')
   .option('--no-shield', 'let the program read what is in /proc of sallyport')
@@ -68,9 +73,15 @@ Signals: INT, TERM, HUP, QUIT and WINCH are passed on to the process group of
 the program, USR1 and USR2 to the program.
 
 Supervision: with one of --deadline, --stall, --max-output, --grace, --drain,
---report and --status everything that the program leaves is ended with it. The
+--report, --status and --credentials everything that the program leaves is ended with it. The
 standard channels stay inherited, unless an option marked (pipes) must see them:
 then stdout and stderr are pipes, of which all is passed on.
+
+Credentials: FILE names sources (aws-assume-role, command, file) and how each is
+delivered (endpoint, process, file, env); docs/credentials.md has the form. They
+are minted before the start and taken back at the end; where one cannot be had
+nothing is started. stdout and stderr are pipes then, in which minted secrets
+become ***; --no-mask-credentials leaves both as they are.
 
 Exit code: that of the program, or 128+n where signal n ended it; 127 where it
 was not found, 126 where it cannot be executed, 125 where sallyport failed, or
@@ -80,6 +91,7 @@ Examples:
   sallyport run --env HOME git status
   sallyport run --pass 5 --pass 7=3 ./server 5<config.json 7<key.pem
   sallyport run --deadline 10m --stall 2m --report runs.jsonl npm test
+  sallyport run --workspace . --credentials agent.json --deadline 40m npm test
   sallyport run --env CI=1 --explain npm test`,
   )
   .passThroughOptions()

@@ -10,10 +10,17 @@ export function print(text: string): void {
   writeAll(1, text);
 }
 
+let redact = (text: string): string => text;
+
+/** What is complained of from now on goes through it: secrets of a run are in no line of ours. */
+export function redactBy(redactor: (text: string) => string): void {
+  redact = redactor;
+}
+
 /** One paragraph: what, where, what to do. Where 2 is closed or full there is nobody left to tell. */
 export function complain(sentence: string): void {
   try {
-    writeAll(2, `sallyport: ${sentence.replaceAll(/\s*\n\s*/g, ' ').trim()}\n`);
+    writeAll(2, `sallyport: ${redact(sentence.replaceAll(/\s*\n\s*/g, ' ').trim())}\n`);
   } catch {
     // Nobody left to tell.
   }

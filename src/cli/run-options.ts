@@ -25,6 +25,9 @@ export interface RunFlags extends EnvironmentFlags {
   explain?: boolean;
   json?: boolean;
   profile?: string;
+  credentials?: string;
+  /** False with --no-mask-credentials. */
+  maskCredentials?: boolean;
 }
 
 export interface Variables {

@@ -21,11 +21,15 @@ const KNOWN: ReadonlySet<string> = new Set([
   'explain',
   'json',
   'shield',
+  'maskCredentials',
 ]);
 
 const ABORTING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 function refuseOthers(flags: RunFlags): void {
+  if (flags.maskCredentials === false) {
+    throw new UsageError('--no-mask-credentials: needs --credentials');
+  }
   for (const [name, value] of Object.entries(flags) as Array<[string, unknown]>) {
     if (KNOWN.has(name) || value === undefined) continue;
     const option = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

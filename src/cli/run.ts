@@ -5,11 +5,20 @@ import {
   shieldParent,
   spawn,
   type Child,
+  type Environment,
+  type LaunchPlan,
   type SallyportError,
   type SpawnOptions,
 } from '../index.js';
 import { native } from '../native.js';
-import { buildEnvironment, enterWorkspace, leaveWorkspace } from './environment-options.js';
+import type * as Loaded from './credentials-options.js';
+import type { Credentials } from './credentials-options.js';
+import {
+  buildEnvironment,
+  enterWorkspace,
+  leaveWorkspace,
+  randomRunId,
+} from './environment-options.js';
 import { exitCodeOf, UsageError } from './failure.js';
 import { formatLedger, ledger } from '../review.js';
 import type { Job } from './job.js';
@@ -37,8 +46,10 @@ export async function run(
   }
   // Before anything else opens descriptors of its own.
   const pass = parsePass(flags.pass);
-  const env = buildEnvironment(flags);
   const supervision = parseSupervision(flags);
+  const runId = flags.runId ?? (flags.credentials === undefined ? undefined : randomRunId());
+  const env = buildEnvironment(runId === undefined ? flags : { ...flags, runId });
+  const credentials = await findCredentials(flags, env);
   const limits = parseLimits(flags.limit);
   const user = parseUser(flags.user);
   // With a workspace a new session, so that the whole tree can be ended later.
@@ -59,12 +70,8 @@ export async function run(
     ...(job.foreground === undefined ? {} : { foreground: job.foreground }),
   };
   if (flags.explain === true) {
-    const plan = planLaunch(file, args, options);
-    print(
-      flags.json === true
-        ? `${JSON.stringify(describePlan(plan), null, 2)}\n`
-        : formatLedger(ledger(plan)),
-    );
+    const planned = credentials === null ? options : { ...options, env: credentials.previewed };
+    explain(planLaunch(file, args, planned), flags, credentials);
     return 0;
   }
   // What a program under our uid could take from /proc/<our pid> is ours, and was not named.
@@ -81,8 +88,34 @@ export async function run(
     options: { ...options, containment },
     supervision,
     leave,
+    ...(credentials === null ? {} : { makeBroker: credentials.makeBroker }),
+    masks: flags.maskCredentials !== false,
   };
   return native().exitNow(await runSupervised(call));
+}
+
+/** Before anything is made: what is wrong in the file costs nothing. */
+async function findCredentials(flags: RunFlags, env: Environment): Promise<Credentials | null> {
+  const { credentials: path, workspace, user } = flags;
+  if (path === undefined) return null;
+  // Only now: most runs have none. By import() it would take longer.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const { readCredentials } = require('./credentials-options.js') as typeof Loaded;
+  const { runId } = env.record;
+  const home = workspace === undefined ? undefined : env.variables['HOME'];
+  return await readCredentials({ path, runId: runId ?? '', home, user, env });
+}
+
+function explain(plan: LaunchPlan, flags: RunFlags, credentials: Credentials | null): void {
+  if (flags.json === true) {
+    const described = describePlan(plan);
+    const grants = credentials?.preview.grants;
+    const whole = grants === undefined ? described : { ...described, credentials: grants };
+    print(`${JSON.stringify(whole, null, 2)}\n`);
+    return;
+  }
+  print(formatLedger(ledger(plan)));
+  if (credentials !== null) print(credentials.formatted());
 }
 
 async function start(

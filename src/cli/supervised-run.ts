@@ -1,10 +1,12 @@
 // `sallyport run` with a deadline and its like: the program is watched over, and what is left is ended.
 import { isatty } from 'node:tty';
 
+import type { CredentialBroker, CredentialedReport } from '../credentials.js';
 import type { ExitStatus, RunOptions, RunReport } from '../index.js';
 import type { RunUnderWay } from '../run/handle.js';
 import { toError } from '../run/report.js';
 import { startRun } from '../run/run.js';
+import type * as Credentialed from './credentialed-run.js';
 import { EXIT, exitCodeOf } from './failure.js';
 import type { Job } from './job.js';
 import { complain } from './output.js';
@@ -25,6 +27,10 @@ export interface SupervisedCall {
   readonly supervision: Supervision;
   /** Puts away what was made for the program, once nothing of it is left. */
   readonly leave: () => Promise<void>;
+  /** With --credentials. */
+  readonly makeBroker?: () => CredentialBroker;
+  /** Whether minted secrets are taken out of its output. */
+  readonly masks: boolean;
 }
 
 /**
@@ -34,12 +40,18 @@ export interface SupervisedCall {
 export async function runSupervised(call: SupervisedCall): Promise<number> {
   const { job, file, supervision } = call;
   const { pipedFor, quiet } = supervision;
-  if (pipedFor.length > 0 && !quiet) {
+  if (!quiet && isWorthTelling(pipedFor)) {
     complain(
       `run: stdout and stderr of ${file} are pipes, for ${pipedFor.join(' and ')}: it sees no terminal there`,
     );
   }
-  const report = await watchOverAnyhow(call).finally(call.leave);
+  let report: RunReport | CredentialedReport;
+  try {
+    report = await watchOverAnyhow(call).finally(call.leave);
+  } catch (error) {
+    job.abandon();
+    throw error;
+  }
   const { error, kind } = report.outcome;
   if (error !== undefined) {
     job.abandon();
@@ -47,6 +59,7 @@ export async function runSupervised(call: SupervisedCall): Promise<number> {
   }
   const summary = summarize(report, supervision);
   if (summary !== '' && !quiet) complain(`run: ${file}: ${summary}`);
+  if ('credentials' in report && !quiet) credentialed().tellCredentials(file, report);
   const status = toStatus(report);
   await job.end(status);
   return kind === 'exited' || kind === 'signaled'
@@ -54,7 +67,19 @@ export async function runSupervised(call: SupervisedCall): Promise<number> {
     : EXIT.failed;
 }
 
-async function watchOverAnyhow(call: SupervisedCall): Promise<RunReport> {
+/** Without a terminal a pipe that only masks takes nothing from the program. */
+function isWorthTelling(pipedFor: readonly string[]): boolean {
+  const isForMask = pipedFor.every((option) => option === '--credentials');
+  return pipedFor.length > 0 && (!isForMask || isatty(1) || isatty(2));
+}
+
+/** Most runs have none. By import() it would take longer. */
+function credentialed(): typeof Credentialed {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  return require('./credentialed-run.js') as typeof Credentialed;
+}
+
+async function watchOverAnyhow(call: SupervisedCall): Promise<RunReport | CredentialedReport> {
   const report = await watchOver(call);
   const { error } = report.outcome;
   if (error?.stage !== 'terminal' || error.code !== 'ENOSYS') return report;
@@ -71,7 +96,9 @@ async function watchOver({
   args,
   options,
   supervision,
-}: SupervisedCall): Promise<RunReport> {
+  makeBroker,
+  masks,
+}: SupervisedCall): Promise<RunReport | CredentialedReport> {
   let running: RunUnderWay | undefined;
   let status: StatusLine | null = null;
   const passOn = (fd: 1 | 2): PassOn => {
@@ -95,14 +122,17 @@ async function watchOver({
       ? { output: { ...output, stdout: { to: passOn(1) }, stderr: { to: passOn(2) } } }
       : {}),
   };
+  const look = (begun: RunUnderWay): void => {
+    running = begun;
+    tellWarnings(begun.child.plan);
+    job.watch(begun.child);
+    if (supervision.status) status = StatusLine.open(begun, terminal);
+    job.beforeStop = () => status?.hide();
+  };
   try {
-    return await startRun(file, args, whole, (begun) => {
-      running = begun;
-      tellWarnings(begun.child.plan);
-      job.watch(begun.child);
-      if (supervision.status) status = StatusLine.open(begun, terminal);
-      job.beforeStop = () => status?.hide();
-    });
+    if (makeBroker === undefined) return await startRun(file, args, whole, look);
+    const { runCredentialed } = credentialed();
+    return await runCredentialed({ broker: makeBroker(), masks, file, args, options: whole, look });
   } finally {
     (status as StatusLine | null)?.close();
   }

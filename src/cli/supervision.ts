@@ -1,6 +1,7 @@
 // The options of `sallyport run` that make a supervised run of it, and which of them need pipes.
 import type { Session } from '../plan/session.js';
 import type { RunOptions } from '../run/options.js';
+import { UsageError } from './failure.js';
 import { parseSize, parseTime } from './quantities.js';
 import type { RunFlags } from './run-options.js';
 
@@ -24,12 +25,16 @@ export interface Supervision {
 export function parseSupervision(flags: RunFlags): Supervision | null {
   const time = (name: 'deadline' | 'stall' | 'grace' | 'drain', lowest: 0 | 1) =>
     flags[name] === undefined ? undefined : parseTime(flags[name], `--${name}`, lowest);
-  const { maxOutput, report, status, quiet } = flags;
+  const { maxOutput, report, status, quiet, credentials } = flags;
+  if (flags.maskCredentials === false && credentials === undefined) {
+    throw new UsageError('--no-mask-credentials: needs --credentials');
+  }
   const piped = [
     maxOutput === undefined ? [] : ['--max-output'],
     report === undefined ? [] : ['--report'],
     flags.stall === undefined ? [] : ['--stall'],
     status === true ? ['--status'] : [],
+    credentials === undefined || flags.maskCredentials === false ? [] : ['--credentials'],
   ].flat();
   const supervision = {
     deadline: time('deadline', 1),
@@ -43,7 +48,10 @@ export function parseSupervision(flags: RunFlags): Supervision | null {
     pipedFor: piped,
   };
   const { deadline, grace, drain } = supervision;
-  const isWanted = piped.length > 0 || [deadline, grace, drain].some((each) => each !== undefined);
+  const isWanted =
+    credentials !== undefined ||
+    piped.length > 0 ||
+    [deadline, grace, drain].some((each) => each !== undefined);
   return isWanted ? supervision : null;
 }
 

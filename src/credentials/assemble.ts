@@ -26,6 +26,10 @@ const AWS_NAMES = [
 /** An SDK asks again within this time where the credential itself does not expire. */
 const UNLIMITED = 3_600_000;
 
+/** Where files go: those of a run, or nowhere in a preview. */
+export type Places = Pick<CredentialFiles, 'home' | 'place' | 'write' | 'withdraw'>;
+export type Served = Pick<Endpoint, 'origin' | 'token'>;
+
 interface Part {
   readonly fresh: Freshness;
   readonly render: FileDelivery['render'];
@@ -35,30 +39,30 @@ export class Assembly {
   readonly environment = Object.create(null) as Record<string, string>;
   readonly remove = new Set<string>();
   readonly routes = new Map<string, Route>();
-  readonly #files: CredentialFiles;
+  readonly #files: Places;
   readonly #parts = new Map<string, Part[]>();
   readonly #written = new Map<string, string>();
   readonly #gitConfig: Array<readonly [key: string, value: string]> = [];
   readonly #awsProfiles: string[] = [];
   #tokenPath: string | undefined;
 
-  constructor(files: CredentialFiles) {
+  constructor(files: Places) {
     this.#files = files;
     // A hint: whoever does not ask for it is stopped by the network alone.
     this.#set('AWS_EC2_METADATA_DISABLED', 'true');
   }
 
-  add(fresh: Freshness, delivery: Delivery, endpoint: Endpoint | undefined): void {
+  add(fresh: Freshness, delivery: Delivery, endpoint: Served | undefined): void {
     switch (delivery.by) {
       case 'endpoint':
-        this.#addEndpoint(fresh, endpoint as Endpoint, delivery.token !== 'none');
+        this.#addEndpoint(fresh, endpoint as Served, delivery.token !== 'none');
         this.#setRegion(delivery.region);
         break;
       case 'process':
         if (delivery.for === 'aws') {
-          this.#addAwsProcess(fresh, endpoint as Endpoint, delivery);
+          this.#addAwsProcess(fresh, endpoint as Served, delivery);
           this.#setRegion(delivery.region);
-        } else this.#addGit(fresh, endpoint as Endpoint, delivery.url);
+        } else this.#addGit(fresh, endpoint as Served, delivery.url);
         break;
       case 'file':
         if (delivery.variable !== undefined) {
@@ -121,7 +125,7 @@ export class Assembly {
     if (errors.length > 0) throw errors[0];
   }
 
-  #addEndpoint(fresh: Freshness, endpoint: Endpoint, token: boolean): void {
+  #addEndpoint(fresh: Freshness, endpoint: Served, token: boolean): void {
     this.#closeAwsNames();
     const path = this.#addRoute(fresh, token, toContainerAnswer);
     this.#set('AWS_CONTAINER_CREDENTIALS_FULL_URI', `${endpoint.origin}${path}`);
@@ -132,7 +136,7 @@ export class Assembly {
 
   #addAwsProcess(
     fresh: Freshness,
-    endpoint: Endpoint,
+    endpoint: Served,
     { profile = 'default', region }: AwsProcessDelivery,
   ): void {
     this.#closeAwsNames();
@@ -145,7 +149,7 @@ export class Assembly {
     this.#awsProfiles.push(`${lines.join('\n')}\n`);
   }
 
-  #addGit(fresh: Freshness, endpoint: Endpoint, url: string): void {
+  #addGit(fresh: Freshness, endpoint: Served, url: string): void {
     const path = this.#addRoute(fresh, true, toGitAnswer);
     const command = `!${this.#helperCommand('git', endpoint, path)}`;
     this.#gitConfig.push([`credential.${url}.helper`, command]);
@@ -167,13 +171,13 @@ export class Assembly {
     return path;
   }
 
-  #helperCommand(kind: 'aws' | 'git', endpoint: Endpoint, path: string): string {
+  #helperCommand(kind: 'aws' | 'git', endpoint: Served, path: string): string {
     const url = `${endpoint.origin}${path}`;
     const words = [process.execPath, findHelper(), kind, url, this.#placeToken(endpoint)];
     return words.map(quote).join(' ');
   }
 
-  #placeToken(endpoint: Endpoint): string {
+  #placeToken(endpoint: Served): string {
     if (this.#tokenPath === undefined) {
       const path = `${OWN_FOLDER}/endpoint-token`;
       this.#tokenPath = this.#files.place(path);

@@ -1,4 +1,4 @@
-// Files of other programs that hold a credential: pgpass, netrc, npmrc.
+// Files of other programs that hold a credential: pgpass, netrc, npmrc, and any by a template.
 import { invalid } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import type { FileDelivery } from './delivery.js';
@@ -85,6 +85,58 @@ export function npmrcFile(options: NpmrcFile): FileDelivery {
     render: ({ values }) =>
       `${scope === undefined ? '' : `${scope}:`}registry=${url.origin}${path}\n` +
       `//${url.host}${path}:_authToken=${unquoted(values['token'])}\n`,
+  };
+}
+
+export interface TemplateFile {
+  /** Below the home of the run. */
+  readonly path: string;
+  /**
+   * The text, with `{{name}}` where a value stands; `{{name|json}}` as it stands within quotes in JSON,
+   * `{{name|url}}` as in a part of a URL.
+   */
+  readonly template: string;
+  /** The variable that names the file to the programs of the run. */
+  readonly variable?: string;
+}
+
+const PLACE = /\{\{\s*([\w.-]+)\s*(?:\|\s*(\w+)\s*)?\}\}/g;
+
+const FORMS: Readonly<Record<string, (value: string) => string>> = {
+  '': (value) => value,
+  json: (value) => JSON.stringify(value).slice(1, -1),
+  url: encodeURIComponent,
+};
+
+/** Any text. Values: those that it names. */
+export function templateFile(options: TemplateFile): FileDelivery {
+  const own = takeOwn(options, 'templateFile', ['path', 'template', 'variable']);
+  const { path, template, variable } = own as Partial<TemplateFile>;
+  if (typeof template !== 'string') {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'template', 'must be text');
+  }
+  const places = [...template.matchAll(PLACE)];
+  const needs = [...new Set(places.map(([, name = '']) => name))];
+  if (needs.length === 0) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'template', 'must have a {{name}} of a value');
+  }
+  const unknown = places.find(([, , form = '']) => !Object.hasOwn(FORMS, form));
+  if (unknown !== undefined) {
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      'template',
+      `has {{${unknown[1] ?? ''}|${unknown[2] ?? ''}}}: the forms are json and url`,
+    );
+  }
+  return {
+    by: 'file',
+    path: path as string,
+    ...(variable === undefined ? undefined : { variable }),
+    needs,
+    render: ({ values }) =>
+      template.replaceAll(PLACE, (_, name: string, form = '') =>
+        (FORMS[form as string] ?? String)(values[name] ?? ''),
+      ),
   };
 }
 

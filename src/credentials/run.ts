@@ -7,7 +7,8 @@ import { resolveEnvironment } from '../plan/environment.js';
 import { RUN_OPTION_NAMES, takeRunOptions, type RunOptions } from '../run/options.js';
 import { appendRecord, openRecord } from '../run/record.js';
 import type { RunReport } from '../run/report.js';
-import { run, type Run } from '../run/run.js';
+import type { RunUnderWay } from '../run/handle.js';
+import { startRun, type Run } from '../run/run.js';
 import { addTo } from './apply.js';
 import { CredentialBroker, type DeliveredCredentials } from './broker.js';
 import type { CredentialReport } from './report.js';
@@ -40,7 +41,25 @@ export function runWithCredentials(
   args: readonly string[] = [],
   options: RunOptions = {},
 ): CredentialedRun {
-  const handle = new Handle();
+  return startWithCredentials(broker, file, args, options);
+}
+
+export interface CredentialedStart {
+  /** Called with what is under way, as soon as the program runs. */
+  readonly look?: (running: RunUnderWay) => void;
+  /** False: what the program prints is handed on as it is. */
+  readonly masks?: boolean;
+}
+
+/** @internal For the command line. */
+export function startWithCredentials(
+  broker: CredentialBroker,
+  file: string,
+  args: readonly string[],
+  options: RunOptions,
+  { look = () => undefined, masks = true }: CredentialedStart = {},
+): CredentialedRun {
+  const handle = new Handle(look, masks);
   const report = supervise(broker, file, args, options, handle).finally(() => {
     handle.finish();
   });
@@ -53,13 +72,17 @@ export function runWithCredentials(
 
 /** What the caller can reach, before the run has begun as well. */
 class Handle {
+  readonly look: (running: RunUnderWay) => void;
+  readonly masks: boolean;
   running: Run | undefined;
   readonly aborted = new AbortController();
   readonly started: Promise<number | null>;
   #tell!: (pid: number | null) => void;
   readonly #over = new AbortController();
 
-  constructor() {
+  constructor(look: (running: RunUnderWay) => void, masks: boolean) {
+    this.look = look;
+    this.masks = masks;
     this.started = new Promise((resolve) => {
       this.#tell = resolve;
     });
@@ -130,7 +153,8 @@ async function runOnce(
   handle: Handle,
 ): Promise<RunReport> {
   const { signal } = handle.aborted;
-  const start = (own: RunOptions): Run => handle.begin(run(file, args, { ...own, signal }));
+  const start = (own: RunOptions): Run =>
+    handle.begin(startRun(file, args, { ...own, signal }, handle.look));
   // Nothing is minted for a run that does not begin.
   if (handle.isAborted) return await start(options);
   const closeEarly = (): void => {
@@ -151,7 +175,9 @@ async function runOnce(
     ...options,
     env: addTo(resolveEnvironment(options.env), delivered),
     // A mask of the caller's own takes its place; `undefined` is none.
-    output: { ...options.output, mask: options.output?.mask ?? (() => broker.mask()) },
+    ...(handle.masks
+      ? { output: { ...options.output, mask: options.output?.mask ?? (() => broker.mask()) } }
+      : {}),
   });
   void running.started.then((pid) => {
     if (pid !== null) broker.admit(pid);

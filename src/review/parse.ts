@@ -3,19 +3,12 @@ import { readFileSync } from 'node:fs';
 
 import { refused, type SallyportError } from '../errors.js';
 import { isRecord } from '../own-properties.js';
+import { describeFaults, type Issue } from '../schema-faults.js';
 import type { Profile } from './profile.js';
 import { profileJsonSchema, profileSchema } from './schema.js';
 
 /** Of a message: the first says most. */
 const MOST_NAMED = 3;
-
-interface Issue {
-  readonly code?: string;
-  readonly path: ReadonlyArray<PropertyKey>;
-  readonly message: string;
-  readonly keys?: readonly string[];
-  readonly errors?: ReadonlyArray<readonly Issue[]>;
-}
 
 /** @throws {SallyportError} `ERR_SALLYPORT_INVALID_PROFILE`, naming each fault by its path */
 export function parseProfile(value: unknown, where = 'profile'): Profile {
@@ -23,10 +16,7 @@ export function parseProfile(value: unknown, where = 'profile'): Profile {
   const result = profileSchema().safeParse(value);
   if (!result.success) {
     const issues = result.error.issues as unknown as readonly Issue[];
-    // A name that is mistyped is also one that is missing: the first says how to mend both.
-    const isUnknown = ({ code }: Issue): boolean => code === 'unrecognized_keys';
-    const ordered = [...issues.filter(isUnknown), ...issues.filter((each) => !isUnknown(each))];
-    throw faulty(where, ordered.flatMap(describeIssue));
+    throw faulty(where, describeFaults(issues, profileJsonSchema));
   }
   const faults = [...findLost(value), ...findContradictions(result.data)];
   if (faults.length > 0) throw faulty(where, faults);
@@ -55,86 +45,6 @@ function faulty(where: string, faults: readonly string[]): SallyportError {
     stagePath: where,
     stageSource: 'reported',
   });
-}
-
-function describeIssue(issue: Issue): string[] {
-  const path = issue.path.map(String).join('.');
-  if (issue.code === 'unrecognized_keys') {
-    const known = knownNames(issue.path);
-    return (issue.keys ?? []).map((key) => {
-      const near = nearest(key, known);
-      const instead =
-        near === null
-          ? known.length === 0
-            ? ''
-            : `: write one of ${known.join(', ')}`
-          : `: did you mean ${near}?`;
-      return `${path === '' ? key : `${path}.${key}`} is unknown${instead}`;
-    });
-  }
-  // Of several forms the one that comes closest says what is wrong.
-  if (issue.code === 'invalid_union' && issue.errors !== undefined && issue.errors.length > 0) {
-    const closest = [...issue.errors].sort((a, b) => depth(b) - depth(a))[0] ?? [];
-    const inner = closest.flatMap((each) =>
-      describeIssue({ ...each, path: [...issue.path, ...each.path] }),
-    );
-    if (inner.length > 0) return inner;
-  }
-  const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-  return [`${path === '' ? 'it' : path}: ${isMissing ? 'is missing' : issue.message}`];
-}
-
-function depth(issues: readonly Issue[]): number {
-  const isUnknown = issues.some(({ code }) => code === 'unrecognized_keys');
-  return Math.max(0, ...issues.map(({ path }) => path.length)) + (isUnknown ? 1 : 0);
-}
-
-interface Node {
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly items?: Node;
-  readonly anyOf?: readonly Node[];
-  readonly oneOf?: readonly Node[];
-}
-
-/** The names that the schema has at a place. */
-function knownNames(path: ReadonlyArray<PropertyKey>): string[] {
-  let nodes: Node[] = [profileJsonSchema()];
-  for (const step of path) {
-    nodes = expand(nodes).flatMap((node) => {
-      const next = typeof step === 'number' ? node.items : node.properties?.[String(step)];
-      return next === undefined ? [] : [next];
-    });
-  }
-  const names = expand(nodes).flatMap((node) => Object.keys(node.properties ?? {}));
-  return [...new Set(names)];
-}
-
-function expand(nodes: readonly Node[]): Node[] {
-  return nodes.flatMap((node) => [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])]);
-}
-
-/** Null where none is near. */
-export function nearest(name: string, known: readonly string[]): string | null {
-  let best: string | null = null;
-  let least = Math.max(2, Math.floor(name.length / 3)) + 1;
-  for (const candidate of known) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) [best, least] = [candidate, distance];
-  }
-  return best;
-}
-
-function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j++) {
-      const cost = left[i - 1] === right[j - 1] ? 0 : 1;
-      next[j] = Math.min((next[j - 1] ?? 0) + 1, (row[j] ?? 0) + 1, (row[j - 1] ?? 0) + cost);
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
 }
 
 /** What the parser of the form leaves out, without a word. */
