@@ -71,7 +71,7 @@ export function summarizeCredentials({ credentials }: CredentialedReport): strin
     ...grants
       .filter(({ unmasked }) => unmasked.length > 0)
       .map(({ name, unmasked }) => {
-        return `${unmasked.join(', ')} of credential ${name} is too short to be masked`;
+        return `${unmasked.join(', ')} of credential ${name} is too short to be masked (name it under plain where it is no secret)`;
       }),
     ...grants.flatMap(({ name, revocation }) =>
       (revocation?.errors ?? []).map((why) => `credential ${name} was not revoked: ${why}`),

@@ -74,7 +74,7 @@ function refuseOthers({ record }: Environment, { delivered }: CredentialPreview)
     const grant = record.grants.find((each) => each.name === name);
     if (grant === undefined || isAdded(name)) continue;
     throw new UsageError(
-      `${ORIGINS[grant.origin] ?? '--env'}: ${name} would be used instead of the credentials of the run: leave it out, or the source that gives it`,
+      `${ORIGINS[grant.origin] ?? '--env'} ${name}: would be used instead of the credentials of the run: leave it out, or the source that gives it`,
     );
   }
 }
