@@ -32,7 +32,13 @@ import {
   takeValue,
   type Variables,
 } from './variables.js';
-import { takeRunId, takeWorkspace, workspaceVariables } from './workspace-layout.js';
+import {
+  AWS_CREDENTIAL_NAMES,
+  METADATA_HINT,
+  takeRunId,
+  takeWorkspace,
+  workspaceVariables,
+} from './workspace-layout.js';
 
 /** PATH of a child that is given none. */
 export const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -211,6 +217,11 @@ class Builder {
   }
 
   finish(): Environment {
+    // The last: what is named decides.
+    const isNamed = [METADATA_HINT, ...AWS_CREDENTIAL_NAMES].some((name) =>
+      Object.hasOwn(this.#variables, name),
+    );
+    if (this.#runId !== null && !isNamed) this.#fix(METADATA_HINT, 'true');
     const record = freezeRecord({
       runId: this.#runId,
       workspace: this.#workspace,

@@ -10,6 +10,7 @@ import {
   takeVariables,
   type Variables,
 } from './variables.js';
+import { METADATA_HINT } from './workspace-layout.js';
 
 /** Variables that were made for this run, as a credential broker hands them over. */
 export interface CredentialVariables {
@@ -49,9 +50,9 @@ export function takeCredentials(value: unknown, position: string): MadeForRun {
 const GIT_COUNT = 'GIT_CONFIG_COUNT';
 const GIT_ENTRY = /^GIT_CONFIG_(KEY|VALUE)_(\d+)$/;
 
-/** Names that stand in for nothing: configuration of git is added to what is there. */
+/** Names that stand in for nothing: configuration of git is added, and a hint that is there stays. */
 export function isAdded(name: string): boolean {
-  return name === GIT_COUNT || GIT_ENTRY.test(name);
+  return name === GIT_COUNT || GIT_ENTRY.test(name) || name === METADATA_HINT;
 }
 
 /** The variables without those that would win, and with those of the run. */
@@ -63,11 +64,13 @@ export function mergeVariables(
   const merged = emptyRecord();
   for (const [name, value] of kept) merged[name] = value;
   const added = numberAfter(merged[GIT_COUNT], environment);
+  // Who wrote another value means it.
+  if (merged[METADATA_HINT] !== undefined) delete added[METADATA_HINT];
   return { variables: Object.assign(merged, added), added };
 }
 
 /** Configuration that git is given by GIT_CONFIG_COUNT already comes first. */
-function numberAfter(count: string | undefined, environment: Variables): Variables {
+function numberAfter(count: string | undefined, environment: Variables): Record<string, string> {
   const before = /^\d{1,9}$/.test(count ?? '') ? Number(count) : 0;
   const added = emptyRecord();
   for (const [name, value] of Object.entries(environment)) {

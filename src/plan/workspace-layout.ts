@@ -1,9 +1,28 @@
-// What a workspace means for a run: its directories, and the variables that lead there.
+// What a run has of its own: the directories of its workspace, and variables.
 import { invalid } from '../errors.js';
 import { resolveCwd } from './directory.js';
 
 /** Relative to the workspace, in the order in which they are made; mode 0700. */
 export const WORKSPACE_DIRECTORIES = ['.home', '.home/.cache', '.tmp'] as const;
+
+/**
+ * With `true`, SDKs of AWS do not ask the metadata service for the role of this host. A hint: whoever
+ * does not heed it is stopped by the network alone.
+ */
+export const METADATA_HINT = 'AWS_EC2_METADATA_DISABLED';
+
+/** A run that has one of these was given credentials of AWS, and may mean the metadata service. */
+export const AWS_CREDENTIAL_NAMES = [
+  'AWS_ACCESS_KEY_ID',
+  'AWS_PROFILE',
+  'AWS_DEFAULT_PROFILE',
+  'AWS_CONFIG_FILE',
+  'AWS_SHARED_CREDENTIALS_FILE',
+  'AWS_ROLE_ARN',
+  'AWS_WEB_IDENTITY_TOKEN_FILE',
+  'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+  'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
+] as const;
 
 /** @returns absolute path */
 export function takeWorkspace(workspace: unknown): string {

@@ -80,6 +80,7 @@ const inWorkspace = (workspace: string): Record<string, string> => ({
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_SYSTEM: '/dev/null',
   AGENT_RUN_ID: 'b71e04',
+  AWS_EC2_METADATA_DISABLED: 'true',
 });
 
 const descendants = (pid: number): number[] =>

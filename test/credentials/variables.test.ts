@@ -94,10 +94,9 @@ describe('the environment of a run with credentials', () => {
     expect(report.plan?.environment).toMatchObject({
       runId,
       workspace,
-      fixed: expect.arrayContaining(['PATH', 'HOME']) as string[],
+      fixed: expect.arrayContaining(['PATH', 'HOME', 'AWS_EC2_METADATA_DISABLED']) as string[],
       grants: [
         { name: 'PURPOSE', origin: 'set', reason: 'the program prints it' },
-        { name: 'AWS_EC2_METADATA_DISABLED', origin: 'credentials', reason: 'a test' },
         { name: 'DATABASE_PASSWORD', origin: 'credentials', reason: 'a test' },
       ],
     });
@@ -113,6 +112,13 @@ describe('the environment of a run with credentials', () => {
       { name: 'PATH', origin: 'given' },
       { name: 'AWS_EC2_METADATA_DISABLED', origin: 'credentials', reason: 'no reason given' },
     ]);
+  });
+
+  it('leaves the hint on the metadata service as the caller has it', () => {
+    const delivered = { environment: { AWS_EC2_METADATA_DISABLED: 'true' } };
+    const environment = { AWS_EC2_METADATA_DISABLED: 'false' };
+    expect(applyCredentials(environment, delivered)).toEqual(environment);
+    expect(applyCredentials({}, delivered)).toEqual(delivered.environment);
   });
 
   it('is the same by hand', () => {

@@ -36,7 +36,7 @@ const plain = (request: EnvironmentRequest) => ({ ...createEnvironment(request).
 const forRun = { runId: 'b71e04', workspace: '/work/place' };
 
 describe('with a workspace', () => {
-  it('is what S2 and S3 say, and nothing else', () => {
+  it('is what S2 and S3 say, a hint on the metadata service, and nothing else', () => {
     expect(plain(forRun)).toEqual({
       LANG: 'C',
       PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -47,6 +47,7 @@ describe('with a workspace', () => {
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_SYSTEM: '/dev/null',
       AGENT_RUN_ID: 'b71e04',
+      AWS_EC2_METADATA_DISABLED: 'true',
     });
     const { record } = createEnvironment(forRun);
     expect(record).toMatchObject({ ...forRun, passedThrough: ['LANG'], grants: [], absent: [] });
@@ -66,6 +67,18 @@ describe('with a workspace', () => {
     expect(planLaunch('true', [], { env }).cwd).toBe('/usr');
     expect(planLaunch('true', [], { env, cwd: '/' }).cwd).toBe('/');
     expect(planLaunch('true', [], { env }).session).toBe('new');
+  });
+
+  it('hints at the metadata service where it has no credentials of AWS, and says nothing else', () => {
+    const hint = (request: EnvironmentRequest) => plain(request)['AWS_EC2_METADATA_DISABLED'];
+    expect(hint({ runId: 'x' })).toBe('true');
+    expect(hint({})).toBeUndefined();
+    expect(hint({ runId: 'x', set: { AWS_PROFILE: 'mine' } })).toBeUndefined();
+    expect(hint({ runId: 'x', set: { AWS_EC2_METADATA_DISABLED: 'false' } })).toBe('false');
+    const credentials = { environment: { AWS_EC2_METADATA_DISABLED: 'true', TOKEN: 'made up' } };
+    const { variables, record } = createEnvironment({ runId: 'x', credentials });
+    expect(variables).toMatchObject(credentials.environment);
+    expect(record.fixed).toContain('AWS_EC2_METADATA_DISABLED');
   });
 
   it('runId alone is told; workspace alone is a mistake', () => {
