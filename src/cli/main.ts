@@ -55,7 +55,10 @@ addEnvironmentOptions(addVariableOption(program.command('run')))
   )
   .option('--no-mask-credentials', 'do not take minted secrets out of its output: no pipes for it')
   .option('--status', 'say on the terminal how it is doing, in one line (pipes)')
-  .option('--quiet', 'no word of sallyport about pipes and about what was ended')
+  .option(
+    '--quiet',
+    'no word of sallyport about pipes, what was ended, and what a failed program did not have',
+  )
   .option('--no-shield', 'let the program read what is in /proc of sallyport')
   .option('--allow-new-privileges', 'let setuid programs such as sudo work')
   .option('--profile <FILE>', 'review it by this profile first, and compare it at its exec')
@@ -73,9 +76,9 @@ Signals: INT, TERM, HUP, QUIT and WINCH are passed on to the process group of
 the program, USR1 and USR2 to the program.
 
 Supervision: with one of --deadline, --stall, --max-output, --grace, --drain,
---report, --status and --credentials everything that the program leaves is ended with it. The
-standard channels stay inherited, unless an option marked (pipes) must see them:
-then stdout and stderr are pipes, of which all is passed on.
+--report, --status and --credentials everything that the program leaves is ended
+with it. The standard channels stay inherited, unless an option marked (pipes)
+must see them: then stdout and stderr are pipes, of which all is passed on.
 
 Credentials: FILE names sources (aws-assume-role, command, file) and how each is
 delivered (endpoint, process, file, env); docs/credentials.md has the form. They

@@ -10,7 +10,9 @@ import {
   type SallyportError,
   type SpawnOptions,
 } from '../index.js';
+import { listAbsent } from '../environment/absent.js';
 import { native } from '../native.js';
+import { tellAbsent } from './absent-names.js';
 import type * as Loaded from './credentials-options.js';
 import type { Credentials } from './credentials-options.js';
 import {
@@ -78,7 +80,9 @@ export async function run(
   if (flags.shield !== false) shieldParent();
   const prepared = enterWorkspace(flags);
   const leave = (): Promise<void> => leaveWorkspace(flags, prepared);
-  if (supervision === null) return await start(job, file, args, options, leave);
+  if (supervision === null) {
+    return await start({ job, file, args, options, leave, quiet: flags.quiet === true });
+  }
   const containment = containmentFor(job.session, terminal !== null);
   const call = {
     job,
@@ -118,13 +122,17 @@ function explain(plan: LaunchPlan, flags: RunFlags, credentials: Credentials | n
   if (credentials !== null) print(credentials.formatted());
 }
 
-async function start(
-  job: Job,
-  file: string,
-  args: readonly string[],
-  options: SpawnOptions,
-  leave: () => Promise<void>,
-): Promise<number> {
+interface PlainCall {
+  readonly job: Job;
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly options: SpawnOptions;
+  readonly leave: () => Promise<void>;
+  readonly quiet: boolean;
+}
+
+async function start({ job, file, args, options, leave, quiet }: PlainCall): Promise<number> {
+  const begun = performance.now();
   let child: Child;
   try {
     child = startChild(job, file, args, options);
@@ -136,6 +144,12 @@ async function start(
   job.watch(child);
   const status = await child.exited;
   await leave();
+  if (!quiet) {
+    const { code, signal } = status;
+    const kind = signal === null ? 'exited' : 'signaled';
+    const ended = { kind, code, durationMs: performance.now() - begun };
+    tellAbsent(file, code, listAbsent(child.plan.environment, ended));
+  }
   await job.end(status);
   if (status.lost)
     complain(`run: how ${file} ended is not known: something else in this process waited for it`);

@@ -6,6 +6,7 @@ import type { ExitStatus, RunOptions, RunReport } from '../index.js';
 import type { RunUnderWay } from '../run/handle.js';
 import { toError } from '../run/report.js';
 import { startRun } from '../run/run.js';
+import { tellAbsent } from './absent-names.js';
 import type * as Credentialed from './credentialed-run.js';
 import { EXIT, exitCodeOf } from './failure.js';
 import type { Job } from './job.js';
@@ -59,6 +60,7 @@ export async function runSupervised(call: SupervisedCall): Promise<number> {
   }
   const summary = summarize(report, supervision);
   if (summary !== '' && !quiet) complain(`run: ${file}: ${summary}`);
+  if (!quiet) tellAbsent(file, report.outcome.code, report.inheritance.absentNames);
   if ('credentials' in report && !quiet) credentialed().tellCredentials(file, report);
   const status = toStatus(report);
   await job.end(status);

@@ -280,6 +280,26 @@ describe("git's own configuration", () => {
   });
 });
 
+describe('a program that fails soon', () => {
+  const env = { HOME: '/home/me', JAVA_HOME: `/opt/${secret}`, GITHUB_TOKEN: secret };
+  it.each([[[]], [['--deadline', '1m']]])('is told what it did not have, with %j', async (more) => {
+    const run = async (...args: string[]) =>
+      (await runCli(['run', ...more, ...args], { env })).stderr;
+    expect(await run('sh', '-c', 'exit 3')).toMatch(
+      /^sallyport: run: sh: ended with 3, and did not have HOME, JAVA_HOME, GITHUB_TOKEN, which are set here .*\n$/,
+    );
+    const both = ['--env', 'HOME', '--allow-env', 'JAVA_HOME', '--env', 'GITHUB_TOKEN'];
+    for (const quiet of [
+      ['--quiet', 'sh', '-c', 'exit 3'],
+      ['sh', '-c', 'exit 0'],
+      ['--quiet', 'sh', '-c', 'kill -9 $$'],
+      [...both, 'sh', '-c', 'exit 3'],
+    ]) {
+      expect(await run(...quiet), quiet.join(' ')).toBe('');
+    }
+  });
+});
+
 /** What CI systems and containers put into the environment of a job. */
 const CI_SECRETS = Object.fromEntries(
   [

@@ -82,7 +82,7 @@ describe('what ends it', () => {
     ]);
     expect(ran.code).toBe(3);
     expect(ran.stderr).toMatch(
-      /stdout was held by \S+ \(\d+\); stderr was held by .*; SIGTERM to 1 process\n$/,
+      /stdout was held by \S+ \(\d+\); stderr was held by .*; SIGTERM to 1 process\n/,
     );
     await waitFor('its end', () => isGone(Number(ran.stdout)));
   });
