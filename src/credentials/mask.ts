@@ -1,5 +1,7 @@
 // Knows the secrets of a run, and takes them out of whatever is printed or captured.
 import type { OutputMask } from '../run/output-options.js';
+import { formsOf } from './forms.js';
+import { Needles } from './needles.js';
 
 /** What stands in the place of a secret. */
 export const MASKED = '***';
@@ -13,7 +15,7 @@ const AFTERLIFE = 3_600_000;
 export class Secrets {
   /** Form → until when it is looked for, milliseconds after 1970. */
   readonly #forms = new Map<string, number>();
-  #needles: Buffer[] = [];
+  #needles = new Needles([]);
 
   /**
    * Those that have expired long ago are forgotten: a run of many days would look for ever more.
@@ -28,10 +30,7 @@ export class Secrets {
     for (const form of formsOf(value)) {
       this.#forms.set(form, Math.max(until, this.#forms.get(form) ?? 0));
     }
-    // The longest first: of two that begin at one place it covers the other.
-    this.#needles = [...this.#forms.keys()]
-      .sort((a, b) => b.length - a.length)
-      .map((form) => Buffer.from(form));
+    this.#needles = new Needles([...this.#forms.keys()].map((form) => Buffer.from(form)));
     return true;
   }
 
@@ -47,22 +46,20 @@ export class Secrets {
   }
 }
 
-/** As it is, and as it stands in a URL or in JSON. */
-function formsOf(value: string): string[] {
-  const json = JSON.stringify(value).slice(1, -1);
-  // Half of a character cannot stand in a URL.
-  return /\p{Surrogate}/u.test(value) ? [value, json] : [value, encodeURIComponent(value), json];
-}
-
 const NOTHING = Buffer.alloc(0);
+const STARS = Buffer.from(MASKED);
 
 class Mask implements OutputMask {
-  readonly #secrets: () => readonly Buffer[];
+  readonly #needles: () => Needles;
   /** The beginning of a secret, perhaps. A copy: chunks are used again. */
   #held: Buffer = NOTHING;
+  /** So many bytes of it are masked already: another secret reached into it. */
+  #masked = 0;
+  /** So many bytes of it have been shown: nothing more came for a while. */
+  #shown = 0;
 
-  constructor(secrets: () => readonly Buffer[]) {
-    this.#secrets = secrets;
+  constructor(needles: () => Needles) {
+    this.#needles = needles;
   }
 
   push(chunk: Uint8Array): Uint8Array {
@@ -70,86 +67,61 @@ class Mask implements OutputMask {
       this.#held.length > 0
         ? Buffer.concat([this.#held, chunk])
         : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const needles = this.#secrets();
-    const pieces: Buffer[] = [];
-    let at = 0;
+    const needles = this.#needles();
+    const held = needles.countOpen(bytes);
+    const open = bytes.length - held;
+    const { pieces, at, masked } = this.#mask(bytes, needles, open);
     // What is complete may still be the beginning of a longer one: that is waited for.
-    const open = bytes.length - countHeld(bytes, needles);
-    for (const { start, end } of find(bytes, needles)) {
-      if (start >= open) break;
-      pieces.push(bytes.subarray(at, start), Buffer.from(MASKED));
-      at = end;
-    }
-    const rest = bytes.subarray(at);
-    const held = countHeld(rest, needles);
-    this.#held = held === 0 ? NOTHING : Buffer.from(rest.subarray(rest.length - held));
-    pieces.push(rest.subarray(0, rest.length - held));
+    pieces.push(bytes.subarray(at, Math.max(at, open)));
+    this.#masked = Math.max(0, masked - open);
+    this.#shown = Math.max(0, this.#shown - open);
+    this.#held = held === 0 ? NOTHING : Buffer.from(bytes.subarray(open));
     return pieces.length === 1 ? (pieces[0] ?? NOTHING) : Buffer.concat(pieces);
+  }
+
+  idle(): Uint8Array {
+    const from = Math.max(this.#masked, this.#shown);
+    if (from >= this.#held.length || this.#held.length > this.#needles().mostShown) return NOTHING;
+    this.#shown = this.#held.length;
+    return this.#held.subarray(from);
   }
 
   flush(): Uint8Array {
     const rest = this.#held;
+    const needles = this.#needles();
+    const { pieces, at } = this.#mask(rest, needles, rest.length);
+    // Half of one is too much.
+    const half = needles.findHalf(rest);
+    const end = half === -1 ? rest.length : half;
+    pieces.push(rest.subarray(at, Math.max(at, end)));
+    if (end < rest.length && at < rest.length) pieces.push(STARS);
     this.#held = NOTHING;
-    // Complete, or half of it: too much.
-    const tellsTooMuch = this.#secrets().some((secret) => {
-      const length = Math.min(rest.length, secret.length);
-      return (
-        length * 2 >= secret.length && secret.subarray(0, length).equals(rest.subarray(0, length))
-      );
-    });
-    return tellsTooMuch ? Buffer.from(MASKED) : rest;
+    this.#masked = 0;
+    this.#shown = 0;
+    return Buffer.concat(pieces);
+  }
+
+  /** Places that begin before `open`: what stands before and in them, and where they end. */
+  #mask(bytes: Buffer, needles: Needles, open: number): Masked {
+    const pieces: Buffer[] = [];
+    let masked = this.#masked;
+    let at = Math.max(masked, this.#shown);
+    for (const { start, end } of needles.find(bytes)) {
+      if (start >= open) break;
+      if (end <= at) continue;
+      if (start >= at) pieces.push(bytes.subarray(at, start), STARS);
+      // After what was shown of it.
+      else if (this.#shown > this.#masked) pieces.push(STARS);
+      at = masked = end;
+    }
+    return { pieces, at, masked };
   }
 }
 
-/** Where secrets are, from left to right, none overlapping another. */
-function* find(
-  bytes: Buffer,
-  needles: readonly Buffer[],
-): Generator<{ start: number; end: number }> {
-  const next = needles.map((needle) => ({ needle, at: bytes.indexOf(needle) }));
-  for (let from = 0; ;) {
-    let first: { needle: Buffer; at: number } | undefined;
-    for (const candidate of next) {
-      if (candidate.at !== -1 && candidate.at < from) {
-        candidate.at = bytes.indexOf(candidate.needle, from);
-      }
-      if (candidate.at !== -1 && (first === undefined || candidate.at < first.at)) {
-        first = candidate;
-      }
-    }
-    if (first === undefined) return;
-    const { at: start, needle } = first;
-    let end = start + needle.length;
-    // Another that begins within it may reach further: its end is masked as well.
-    for (let grown = true; grown;) {
-      grown = false;
-      for (const { needle: other } of next) {
-        const at = bytes.subarray(start + 1, end - 1 + other.length).indexOf(other);
-        if (at !== -1 && start + 1 + at < end && start + 1 + at + other.length > end) {
-          end = start + 1 + at + other.length;
-          grown = true;
-        }
-      }
-    }
-    yield { start, end };
-    from = end;
-  }
-}
-
-/** How many bytes at the end may be the beginning of a secret. */
-function countHeld(bytes: Buffer, needles: readonly Buffer[]): number {
-  let held = 0;
-  for (const needle of needles) {
-    const first = needle[0] ?? 0;
-    const furthest = Math.max(0, bytes.length - needle.length + 1);
-    for (let at = bytes.indexOf(first, furthest); at !== -1; at = bytes.indexOf(first, at + 1)) {
-      const length = bytes.length - at;
-      if (length <= held) break;
-      if (bytes.subarray(at).equals(needle.subarray(0, length))) {
-        held = length;
-        break;
-      }
-    }
-  }
-  return held;
+interface Masked {
+  readonly pieces: Buffer[];
+  /** What is before it has been given, or is in `pieces`. */
+  readonly at: number;
+  /** Likewise, and not shown. */
+  readonly masked: number;
 }

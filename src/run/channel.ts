@@ -16,6 +16,9 @@ export const LARGEST_PIPE = 1 << 20;
 
 const NOTHING = new Uint8Array();
 
+/** After so long without output a mask is asked what it may show of what it holds back, in milliseconds. */
+const MASK_IDLE = 50;
+
 export interface ChannelListener {
   /** More was seen than the limit. Once. */
   onExceeded(): void;
@@ -44,6 +47,7 @@ export class Channel {
   readonly #hasher = new Hasher();
   readonly #mask: OutputMask | null;
   #maskFailed = false;
+  #maskTimer: NodeJS.Timeout | undefined;
   /** Bytes that came out of the pipe; the mask may hold some of them back. */
   #read = 0;
   #end: ReadingEnd | undefined;
@@ -141,6 +145,14 @@ export class Channel {
     this.lastOutput = performance.now();
     this.#read += chunk.length;
     this.#take(this.#mask === null ? chunk : this.#masked((mask) => mask.push(chunk)));
+    if (this.#mask?.idle !== undefined) this.#awaitIdle();
+  }
+
+  #awaitIdle(): void {
+    clearTimeout(this.#maskTimer);
+    this.#maskTimer = setTimeout(() => {
+      this.#take(this.#masked((mask) => mask.idle?.()));
+    }, MASK_IDLE);
   }
 
   /** After a fault nothing more is handed on: it would be unmasked. */
@@ -203,6 +215,7 @@ export class Channel {
 
   #close(end: ReadingEnd): void {
     if (!this.isOpen) return;
+    clearTimeout(this.#maskTimer);
     if (this.#mask !== null) this.#take(this.#masked((mask) => mask.flush()));
     this.#end = this.#maskFailed ? 'cut' : end;
     this.#resolveClosed();

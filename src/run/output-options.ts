@@ -34,6 +34,8 @@ export interface OutputMask {
   push(chunk: Uint8Array): Uint8Array;
   /** The end of the stream: the rest. */
   flush(): Uint8Array;
+  /** Nothing more has come for a while: what may be shown of what is held back, a prompt say. */
+  idle?(): Uint8Array;
 }
 
 /**

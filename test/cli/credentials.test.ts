@@ -422,6 +422,19 @@ describe.skipIf(!has('bash'))('on a terminal', () => {
     expect(minted()).toHaveLength(1);
   });
 
+  it('a prompt appears that ends as a secret begins', async () => {
+    const { options, minted } = makeScene(byVariable);
+    await using tty = await open();
+    const run = `$S run --quiet --deadline 1m ${options.join(' ')}`;
+    tty.type(
+      `${run} sh -c 'printf "%s %.1s" pro""mpt $PASSWORD; read x; printf "%s" \${PASSWORD#?}'`,
+    );
+    await tty.expect('prompt m');
+    tty.send('\r');
+    await tty.expect('***<0>$ ');
+    expect(minted()).toHaveLength(1);
+  });
+
   it('it is one with --no-mask-credentials', async () => {
     const { options } = makeScene(byVariable);
     await using tty = await open();
