@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
@@ -349,6 +349,31 @@ describe('a mask', () => {
     throw error;
   };
   const pass = (chunk: Uint8Array): Uint8Array => chunk;
+
+  it('is asked what it may show once nothing more comes', async () => {
+    const mask = {
+      push: () => new Uint8Array(),
+      flush: () => Buffer.from('!'),
+      idle: () => Buffer.from('?'),
+    };
+    const heard: string[] = [];
+    const input = new PassThrough();
+    // The program goes on only when what it printed has been shown.
+    const to = new Writable({
+      write(chunk: Buffer, _, done) {
+        heard.push(chunk.toString());
+        input.end('go\n');
+        done();
+      },
+    });
+    const report = await run('sh', ['-c', 'printf name; read x; exit 3'], {
+      ...contained,
+      input,
+      output: { mask: () => mask, stdout: { to } },
+    });
+    expect(report.outcome.code).toBe(3);
+    expect(heard.join('')).toBe('?!');
+  });
 
   it.each([
     ['push', { push: fail, flush: () => new Uint8Array() }],
