@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 
 import { addAuditCommands } from './audit-commands.js';
+import { addCompletionCommands } from './completion-commands.js';
 import { addEnvironmentCommands } from './environment-commands.js';
 import { addEnvironmentOptions, addVariableOption } from './environment-flags.js';
 import { addReviewCommands } from './review-commands.js';
@@ -114,6 +115,7 @@ Examples:
 addAuditCommands(program);
 addEnvironmentCommands(program);
 addReviewCommands(program);
+addCompletionCommands(program);
 
 function collect(value: string, before: string[] = []): string[] {
   return [...before, value];

@@ -15,6 +15,12 @@ const runs = (command: string, ...args: string[]): boolean =>
 const probes = {
   strace: () => runs('strace', '-o', '/dev/null', 'true'),
   bash: () => runs('bash', '-c', ':'),
+  'bash-completion': () => existsSync(BASH_COMPLETION),
+  zsh: () => runs('zsh', '-c', ':'),
+  fish: () => runs('fish', '-c', ':'),
+  man: () => runs('man', '--version'),
+  groff: () => runs('groff', '--version'),
+  mandoc: () => existsSync('/usr/bin/mandoc'),
   git: () => runs('git', '--version'),
   lsof: () => runs('lsof', '-v'),
   lsfd: () => runs('lsfd', '--version'),
@@ -43,6 +49,8 @@ const probes = {
   postgresql: () => postgresPrograms() !== undefined && runs('psql', '--version'),
   'user namespaces': () => runs('unshare', '--user', '--map-root-user', '--mount', 'true'),
 } satisfies Record<string, () => boolean>;
+
+export const BASH_COMPLETION = '/usr/share/bash-completion/bash_completion';
 
 export const GIT_HTTP_BACKEND = '/usr/lib/git-core/git-http-backend';
 
