@@ -16,6 +16,7 @@ import {
   describeTarget,
 } from './describe-record.js';
 import { UsageError } from './failure.js';
+import { printJson } from './json-output.js';
 import { complain, print } from './output.js';
 import { clean, formatTable, paint } from './table.js';
 import { renderPage } from './tree-page.js';
@@ -42,8 +43,7 @@ export async function audit(pid: string | undefined, flags: AuditFlags): Promise
       ? auditTree(number)
       : [auditProcess(number, against === undefined ? {} : { against })];
   if (flags.html !== undefined) writeFileSync(flags.html, renderPage(audits));
-  else if (flags.json === true)
-    print(`${JSON.stringify({ version: 1, processes: audits }, null, 2)}\n`);
+  else if (flags.json === true) printJson('audit', { version: 1, processes: audits });
   else print(audits.map(formatAudit).join('\n'));
   return judge(audits);
 }
@@ -132,7 +132,8 @@ async function watch(pid: number, { interval, json }: AuditFlags): Promise<numbe
     const sign = { appeared: '+', vanished: '-', changed: '~' }[type];
     const colour = { appeared: 'green', vanished: 'red', changed: 'yellow' } as const;
     const line = `${at.toISOString()}  ${sign} ${record.fd}  ${record.kind} ${record.access}  ${describeTarget(record)}`;
-    print(json === true ? `${JSON.stringify(change)}\n` : `${paint(clean(line), colour[type])}\n`);
+    if (json === true) printJson('audit-change', change);
+    else print(`${paint(clean(line), colour[type])}\n`);
   }
   return FOUND.nothing;
 }

@@ -6,16 +6,20 @@ import type { COMPLETED } from './completion-commands.js';
 import { formatBash } from './completion-bash.js';
 import { formatFish } from './completion-fish.js';
 import { formatZsh } from './completion-zsh.js';
+import { printJson } from './json-output.js';
 import { print } from './output.js';
 
-const FORMATS: Record<(typeof COMPLETED)[number], (program: CommandModel) => string> = {
+type Shell = (typeof COMPLETED)[number];
+
+const FORMATS: Record<Exclude<Shell, 'json'>, (program: CommandModel) => string> = {
   bash: formatBash,
   zsh: formatZsh,
   fish: formatFish,
-  json: (program) => `${JSON.stringify({ version: 1, program }, null, 2)}\n`,
 };
 
-export function completion(program: Command, shell: keyof typeof FORMATS): number {
-  print(FORMATS[shell](describeCommands(program)));
+export function completion(program: Command, shell: Shell): number {
+  const model = describeCommands(program);
+  if (shell === 'json') printJson('commands', { version: 1, program: model });
+  else print(FORMATS[shell](model));
   return 0;
 }

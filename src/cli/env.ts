@@ -8,6 +8,7 @@ import {
 import type { EnvironmentFlags } from './environment-flags.js';
 import { buildEnvironment } from './environment-options.js';
 import { describeGrant } from './describe-grant.js';
+import { printJson } from './json-output.js';
 import { print } from './output.js';
 import { clean, formatTable, paint, type Row } from './table.js';
 
@@ -23,7 +24,7 @@ export async function env(command: readonly string[], flags: EnvFlags): Promise<
     file === undefined ? null : planLaunch(file, args, { env: given, stdio: 'null' }).executable;
   const description = await describeEnvironment(process.env, given);
   if (flags.json === true) {
-    print(`${JSON.stringify({ ...description, program }, null, 2)}\n`);
+    printJson('env', { ...description, program });
   } else {
     print(formatDescription(description, program));
   }

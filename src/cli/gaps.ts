@@ -3,6 +3,7 @@ import { reportGaps, shieldParent, type Gap, type GapReport, type PlanOptions } 
 import { FOUND } from './audit.js';
 import type { EnvironmentFlags } from './environment-flags.js';
 import { buildEnvironment } from './environment-options.js';
+import { printJson } from './json-output.js';
 import { print } from './output.js';
 import { parseUser } from './quantities.js';
 import { clean, formatTable, paint, type Row } from './table.js';
@@ -23,7 +24,8 @@ export async function gaps(flags: GapsFlags): Promise<number> {
   // As a run would find its parent.
   if (flags.shield !== false) shieldParent();
   const report = await reportGaps({ options, probeMetadata: flags.probeMetadata === true });
-  print(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report));
+  if (flags.json === true) printJson('gaps', report);
+  else print(formatReport(report));
   if (report.gaps.some(({ state }) => state === 'open')) return FOUND.something;
   return report.gaps.some(({ state }) => state === 'unknown') ? FOUND.unknown : FOUND.nothing;
 }

@@ -3,6 +3,7 @@ import { findHolders, type HolderReport } from '../index.js';
 import { FOUND } from './audit.js';
 import { describeTarget } from './describe-record.js';
 import { UsageError } from './failure.js';
+import { printJson, type HoldersOutput } from './json-output.js';
 import { print } from './output.js';
 import { formatTable, paint } from './table.js';
 
@@ -11,7 +12,7 @@ export function holders(what: string | undefined, flags: { json?: boolean }): nu
     throw new UsageError('holders: nothing given: write a path or a port');
   // A file that is named like a port is written ./8080.
   const report = findHolders(isPort(what) ? { port: Number(what) } : { path: what });
-  if (flags.json === true) print(`${JSON.stringify(toJson(report), null, 2)}\n`);
+  if (flags.json === true) printJson('holders', toJson(report));
   else print(format(report));
   if (report.holders.length > 0) return FOUND.something;
   return report.unreadable.length > 0 ? FOUND.unknown : FOUND.nothing;
@@ -20,7 +21,7 @@ export function holders(what: string | undefined, flags: { json?: boolean }): nu
 export const isPort = (text: string): boolean =>
   /^[1-9]\d{0,4}$/.test(text) && Number(text) < 65536;
 
-function toJson({ holders, unreadable }: HolderReport): unknown {
+function toJson({ holders, unreadable }: HolderReport): HoldersOutput {
   return {
     version: 1,
     holders: holders.map(({ pid, fd, command, process, record }) => ({

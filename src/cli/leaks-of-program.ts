@@ -8,6 +8,7 @@ import { auditSelf, spawn, type ExitStatus } from '../index.js';
 import { FOUND } from './audit.js';
 import { UsageError } from './failure.js';
 import { forwardToChild, Receiver } from './forward.js';
+import { printJson } from './json-output.js';
 import { complain, print } from './output.js';
 import { clean, paint } from './table.js';
 
@@ -26,8 +27,8 @@ export async function leaksOfProgram(
     const records = readReport(report);
     if (flags.json === true) {
       const { code, signal } = status;
-      const facts = { version: 1, program: file, code, signal, children: records };
-      print(`${JSON.stringify(facts, null, 2)}\n`);
+      const facts = { program: file, code, signal, children: records };
+      printJson('leaks-of-program', { version: 1, ...facts });
     } else print(format(file, records));
     return records.some(({ leaks }) => leaks.length > 0) ? FOUND.something : FOUND.nothing;
   } finally {

@@ -3,6 +3,7 @@ import { auditProcess, type DescriptorRecord, type ProcessAudit } from '../index
 import { FOUND, parsePid } from './audit.js';
 import { DESCRIPTOR_HEADING, describeColumns, describeProcess } from './describe-record.js';
 import { UsageError } from './failure.js';
+import { printJson } from './json-output.js';
 import { print } from './output.js';
 import { clean, formatTable, paint } from './table.js';
 
@@ -19,10 +20,8 @@ export function leaks(what: readonly string[], flags: { json?: boolean }): numbe
   );
   if (flags.json === true) {
     const { startTime, command, unreadable } = audit;
-    const head = { version: 1, pid: number, startTime, command };
-    print(
-      `${JSON.stringify({ ...head, unreadable: unreadable ?? null, leaks: found }, null, 2)}\n`,
-    );
+    const head = { version: 1, pid: number, startTime, command } as const;
+    printJson('leaks', { ...head, unreadable: unreadable ?? null, leaks: found });
   } else print(format(audit, found));
   if (found.length > 0) return FOUND.something;
   return audit.unreadable === undefined ? FOUND.nothing : FOUND.unknown;

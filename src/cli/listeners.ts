@@ -13,6 +13,7 @@ import {
 import { FOUND } from './audit.js';
 import { UsageError } from './failure.js';
 import { formatUnreadable, isPort } from './holders.js';
+import { printJson } from './json-output.js';
 import { print } from './output.js';
 import { clean, formatTable, type Row } from './table.js';
 
@@ -34,9 +35,7 @@ export async function listeners(port: string | undefined, flags: ListenersFlags)
   const report = listListeners(number === undefined ? {} : { port: number });
   const explanation = number === undefined ? undefined : explainPort(number);
   if (flags.json === true) {
-    print(
-      `${JSON.stringify({ version: 1, ...report, explanation: explanation ?? null }, null, 2)}\n`,
-    );
+    printJson('listeners', { version: 1, ...report, explanation: explanation ?? null });
   } else {
     print(format(report));
     if (explanation !== undefined) {
@@ -114,7 +113,7 @@ async function release(
     if (!(await confirm(`Shut down what listens on port ${port}? [y/N] `))) return FOUND.something;
   }
   const released = releaseListener({ port: number, ...(force === true ? { force } : {}) });
-  if (json === true) print(`${JSON.stringify({ version: 1, released }, null, 2)}\n`);
+  if (json === true) printJson('released-listeners', { version: 1, released });
   else print(released.map(({ report }) => `${clean(report)}\n`).join(''));
   return FOUND.nothing;
 }

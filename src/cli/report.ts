@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 
 import { clean } from '../clean-text.js';
-import type { RunReport } from '../index.js';
 import { formatLedger, ledger } from '../review.js';
 import { formatGates } from '../review/print.js';
 import { checkChain } from '../run/chain.js';
 import { UsageError } from './failure.js';
+import { printJson, type RecordDifference, type RunRecord } from './json-output.js';
 import { print } from './output.js';
 
 export interface ReportFlags {
@@ -20,11 +20,12 @@ export function report(file: string, other: string | undefined, flags: ReportFla
   if (flags.verify === true) return verify(file, flags);
   const record = pick(file, flags);
   if (other === undefined) {
-    print(flags.json === true ? `${JSON.stringify(record, null, 2)}\n` : formatReport(record));
+    if (flags.json === true) printJson('run-record', record);
+    else print(formatReport(record));
     return 0;
   }
   const differences = findChanges(record, pick(other, flags));
-  if (flags.json === true) print(`${JSON.stringify(differences, null, 2)}\n`);
+  if (flags.json === true) printJson('record-differences', differences);
   else print(differences.map(phraseChange).join('') || 'nothing differs\n');
   return differences.length === 0 ? 0 : 1;
 }
@@ -39,7 +40,7 @@ function read(file: string): string {
   }
 }
 
-function pick(file: string, { number }: ReportFlags): RunReport {
+function pick(file: string, { number }: ReportFlags): RunRecord {
   const lines = read(file)
     .split('\n')
     .filter((line) => line !== '');
@@ -50,14 +51,14 @@ function pick(file: string, { number }: ReportFlags): RunReport {
       `${file}: no such record: give a --number from 1 to ${lines.length}, or a file that --report wrote`,
     );
   }
-  let record: Partial<RunReport> | null = null;
+  let record: Partial<RunRecord> | null = null;
   try {
-    record = JSON.parse(line) as Partial<RunReport> | null;
+    record = JSON.parse(line) as Partial<RunRecord> | null;
   } catch {
     // Below: what is no JSON is no record.
   }
   if (record?.version === 1 && record.outcome !== undefined && record.cleanup !== undefined) {
-    return record as RunReport;
+    return record as RunRecord;
   }
   throw new UsageError(
     `${file}: record ${index + 1} is no record of a run: give the file that --report wrote`,
@@ -67,7 +68,7 @@ function pick(file: string, { number }: ReportFlags): RunReport {
 function verify(file: string, flags: ReportFlags): number {
   const checked = checkChain(read(file));
   const { records, last, broken } = checked;
-  if (flags.json === true) print(`${JSON.stringify(checked, null, 2)}\n`);
+  if (flags.json === true) printJson('record-chain', checked);
   else if (broken !== null) print(`${file}: broken at record ${broken.line}: ${broken.why}\n`);
   else
     print(
@@ -76,7 +77,7 @@ function verify(file: string, flags: ReportFlags): number {
   return broken === null ? 0 : 1;
 }
 
-export function formatReport(record: RunReport): string {
+export function formatReport(record: RunRecord): string {
   const { admission, inheritance, outcome, output, cleanup, notTested, plan } = record;
   const lines = [
     line('admission', `${admission.decision}${admission.gates.length === 0 ? ': no profile' : ''}`),
@@ -108,7 +109,7 @@ function phraseOutcome({
   signal,
   startedAt,
   durationMs,
-}: RunReport['outcome']): string {
+}: RunRecord['outcome']): string {
   const end = code === null ? (signal ?? 'no status') : `exit status ${code}`;
   return `${kind}, ${end}; ${startedAt}, ${durationMs} ms`;
 }
@@ -119,16 +120,10 @@ function phraseChannel({
   bytesKept,
   end,
   sha256,
-}: RunReport['output']['stdout']): string {
+}: RunRecord['output']['stdout']): string {
   return observed
     ? `${bytesSeen} bytes, ${bytesKept} kept, to ${end}; SHA-256 ${sha256}`
     : 'no pipe of the run: not seen';
-}
-
-interface Change {
-  readonly path: string;
-  readonly before: unknown;
-  readonly after: unknown;
 }
 
 /** What differs from run to run whatever was launched. */
@@ -136,7 +131,7 @@ const ACCIDENTS =
   /^(chain|outcome\.(startedAt|durationMs|resourceUsage|treeUsage)|inheritance\.seen|.*\.(pid|inode|source))(\.|$)/;
 
 /** By path. Of pipes the inode is an accident; of files it is in the digest of the plan. */
-export function findChanges(before: unknown, after: unknown, path = ''): Change[] {
+export function findChanges(before: unknown, after: unknown, path = ''): RecordDifference[] {
   if (ACCIDENTS.test(path) || isDeepStrictEqual(before, after)) return [];
   if (!isTree(before) || !isTree(after)) return [{ path, before, after }];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
@@ -149,7 +144,7 @@ function isTree(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function phraseChange({ path, before, after }: Change): string {
+function phraseChange({ path, before, after }: RecordDifference): string {
   return `${clean(path)}: ${phrase(before)} → ${phrase(after)}\n`;
 }
 

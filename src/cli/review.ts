@@ -18,6 +18,7 @@ import {
 import { playEach } from '../review/cards.js';
 import { formatCards, formatGates } from '../review/print.js';
 import { UsageError } from './failure.js';
+import { printJson } from './json-output.js';
 import { complain, print } from './output.js';
 import { askByProfile, optionsOfDraft } from './profile-options.js';
 import type { RunFlags } from './run-options.js';
@@ -72,7 +73,8 @@ function evidenceOf(plan: LaunchPlan): ReviewEvidence {
 
 function decide(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
   const reviewed = review(plan, { approved, evidence: evidenceOf(plan) });
-  print(flags.json === true ? `${JSON.stringify(reviewed, null, 2)}\n` : formatReview(reviewed));
+  if (flags.json === true) printJson('review', reviewed);
+  else print(formatReview(reviewed));
   return CODES[reviewed.decision];
 }
 
@@ -87,7 +89,7 @@ function play(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
       asExpected,
       gates,
     }));
-    print(`${JSON.stringify(cards, null, 2)}\n`);
+    printJson('review-cards', cards);
   } else {
     print(formatCards(played));
     for (const { card, gate, asExpected } of played) {

@@ -4,6 +4,7 @@ import { formatLedger, ledger, readProfile } from '../review.js';
 import { formatGates } from '../review/print.js';
 import { toError } from '../run/report.js';
 import { exitCodeOf, explainFailure, UsageError } from './failure.js';
+import { printJson } from './json-output.js';
 import { complain, print } from './output.js';
 import { tellWarnings } from './plan-warnings.js';
 import { askByProfile } from './profile-options.js';
@@ -51,7 +52,8 @@ export async function runByProfile(
   const asked = askByProfile(profile, file, args, flags);
   if (flags.explain === true) {
     const made = ledger(planLaunch(asked.file, asked.args, asked.options), { approved: profile });
-    print(flags.json === true ? `${JSON.stringify(made, null, 2)}\n` : formatLedger(made));
+    if (flags.json === true) printJson('ledger', made);
+    else print(formatLedger(made));
     return 0;
   }
   const { shield = true } = flags as RunFlags & { readonly shield?: boolean };

@@ -24,6 +24,7 @@ import {
 import { exitCodeOf, UsageError } from './failure.js';
 import { formatLedger, ledger } from '../review.js';
 import type { Job } from './job.js';
+import { printJson } from './json-output.js';
 import { complain, print } from './output.js';
 import { tellWarnings } from './plan-warnings.js';
 import { prepareJob } from './prepare-job.js';
@@ -115,7 +116,7 @@ function explain(plan: LaunchPlan, flags: RunFlags, credentials: Credentials | n
     const described = describePlan(plan);
     const grants = credentials?.preview.grants;
     const whole = grants === undefined ? described : { ...described, credentials: grants };
-    print(`${JSON.stringify(whole, null, 2)}\n`);
+    printJson('plan', whole);
     return;
   }
   print(formatLedger(ledger(plan)));
