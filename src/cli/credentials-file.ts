@@ -157,7 +157,7 @@ function toDelivery(entry: DeliveryEntry): Delivery {
 export function faulty(path: string, faults: readonly string[]): UsageError {
   const named = faults.slice(0, MOST_NAMED).join('; ');
   const more = faults.length > MOST_NAMED ? `; ${faults.length - MOST_NAMED} more` : '';
-  return new UsageError(`--credentials ${path}: ${named}${more}`);
+  return new UsageError(`--credentials ${path}: ${named}${more}: see docs/credentials.md`);
 }
 
 function firstLine(error: unknown): string {

@@ -50,7 +50,9 @@ export async function readCredentials(wish: CredentialsWish): Promise<Credential
     createCredentialBroker(options);
     preview = previewCredentials(options);
   } catch (error) {
-    throw new UsageError(`--credentials ${path}: ${(error as Error).message}`);
+    throw new UsageError(
+      `--credentials ${path}: ${(error as Error).message}: see docs/credentials.md`,
+    );
   }
   refuseOthers(env, preview);
   return {

@@ -29,7 +29,9 @@ const ABORTING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 function refuseOthers(flags: RunFlags): void {
   if (flags.maskCredentials === false) {
-    throw new UsageError('--no-mask-credentials: needs --credentials');
+    throw new UsageError(
+      '--no-mask-credentials: there are none to mask: give --credentials FILE too',
+    );
   }
   for (const [name, value] of Object.entries(flags) as Array<[string, unknown]>) {
     if (KNOWN.has(name) || value === undefined) continue;

@@ -27,7 +27,9 @@ export function parseSupervision(flags: RunFlags): Supervision | null {
     flags[name] === undefined ? undefined : parseTime(flags[name], `--${name}`, lowest);
   const { maxOutput, report, status, quiet, credentials } = flags;
   if (flags.maskCredentials === false && credentials === undefined) {
-    throw new UsageError('--no-mask-credentials: needs --credentials');
+    throw new UsageError(
+      '--no-mask-credentials: there are none to mask: give --credentials FILE too',
+    );
   }
   const piped = [
     maxOutput === undefined ? [] : ['--max-output'],

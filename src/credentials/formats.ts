@@ -88,6 +88,7 @@ export function npmrcFile(options: NpmrcFile): FileDelivery {
   };
 }
 
+/** A file of any form. */
 export interface TemplateFile {
   /** Below the home of the run. */
   readonly path: string;

@@ -393,7 +393,10 @@ describe('what cannot be meant', () => {
       ['--credentials', '/srv/missing.json'],
       '--credentials /srv/missing.json: cannot be read: ENOENT',
     ],
-    [['--no-mask-credentials'], '--no-mask-credentials: needs --credentials'],
+    [
+      ['--no-mask-credentials'],
+      '--no-mask-credentials: there are none to mask: give --credentials FILE too',
+    ],
     [['--credentials', '/etc/passwd'], 'is no JSON'],
   ])('%j', async (options, sentence) => {
     const { stderr, code } = await runCli(['run', ...options, 'true']);

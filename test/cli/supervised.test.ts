@@ -236,7 +236,7 @@ describe('what cannot be meant', () => {
     [['--deadline', '0'], 'not 0'],
     [['--grace', '-1'], '--grace: not a time'],
     [['--max-output', '1.5M'], '--max-output: not a size'],
-    [['--limit', 'nofile'], '--limit: write NAME=SOFT'],
+    [['--limit', 'nofile'], '--limit: no limit with a value: write NAME=SOFT'],
     [['--limit', 'files=5'], '--limit files: no such limit'],
     [['--limit', 'nofile=5:4'], '--limits.nofile: has a soft limit above'],
     [['--user', 'no-such-user'], "look up 'no-such-user'"],

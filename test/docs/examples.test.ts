@@ -35,11 +35,12 @@ describe('the code blocks of the documents', () => {
     expect({ ...Object.fromEntries(count), shown }).toMatchInlineSnapshot(`
       {
         "js": 43,
-        "json": 1,
-        "sh": 26,
+        "json": 2,
+        "sh": 27,
         "shown": [
           "bench/README.md 1",
           "docs/architecture.md 2",
+          "docs/options.md 1",
         ],
       }
     `);
