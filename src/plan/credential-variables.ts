@@ -65,7 +65,7 @@ export function mergeVariables(
   for (const [name, value] of kept) merged[name] = value;
   const added = numberAfter(merged[GIT_COUNT], environment);
   // Who wrote another value means it.
-  if (merged[METADATA_HINT] !== undefined) delete added[METADATA_HINT];
+  if (merged[METADATA_HINT] !== undefined) Reflect.deleteProperty(added, METADATA_HINT);
   return { variables: Object.assign(merged, added), added };
 }
 
