@@ -12,6 +12,16 @@ import { makeLinkedProject, StoryRun } from './story.js';
 const documents = readDocuments();
 const stories = readStories();
 
+/** Blocks by language that something is done with. */
+const RUN = { js: 43, json: 2, sh: 27 };
+
+/** Pictures and listings, and commands that would change a user's shell. */
+const SHOWN: Readonly<Record<string, number>> = {
+  'bench/README.md': 1,
+  'docs/architecture.md': 2,
+  'docs/options.md': 1,
+};
+
 describe('the code blocks of the documents', () => {
   it('say each what is done with it', () => {
     const faults = documents.flatMap((document) =>
@@ -23,27 +33,18 @@ describe('the code blocks of the documents', () => {
     expect(faults).toEqual([]);
   });
 
-  it('are so many of each language; what is only shown is listed', () => {
-    const count = new Map<string, number>();
+  it('are no fewer of each language than they were, and no more are only shown', () => {
+    const count: Record<string, number> = {};
     for (const { blocks } of stories) {
-      for (const { language } of blocks) count.set(language, (count.get(language) ?? 0) + 1);
+      for (const { language } of blocks) count[language] = (count[language] ?? 0) + 1;
     }
-    const shown = documents.flatMap(({ file, blocks }) => {
-      const pictures = blocks.filter(({ info }) => info === 'text').length;
-      return pictures === 0 ? [] : [`${file} ${pictures}`];
-    });
-    expect({ ...Object.fromEntries(count), shown }).toMatchInlineSnapshot(`
-      {
-        "js": 43,
-        "json": 2,
-        "sh": 27,
-        "shown": [
-          "bench/README.md 1",
-          "docs/architecture.md 2",
-          "docs/options.md 1",
-        ],
-      }
-    `);
+    for (const [language, least] of Object.entries(RUN)) {
+      expect(count[language], language).toBeGreaterThanOrEqual(least);
+    }
+    for (const { file, blocks } of documents) {
+      const shown = blocks.filter(({ info }) => info === 'text').length;
+      expect(shown, file).toBeLessThanOrEqual(SHOWN[file] ?? 0);
+    }
   });
 
   it('that are for a clone are commands of it, which CI runs', () => {
