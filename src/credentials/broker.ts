@@ -1,7 +1,7 @@
 // The broker of one run: has its credentials minted, delivered, kept fresh, and taken back.
 import { EventEmitter } from 'node:events';
 
-import { invalid } from '../errors.js';
+import { invalid, SallyportError } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { Assembly } from './assemble.js';
 import { findRoot, verifyCaller, type Root, type Verification } from './caller.js';
@@ -11,10 +11,10 @@ import { CredentialFiles } from './files.js';
 import { Freshness } from './freshness.js';
 import { Issued } from './issued.js';
 import type { OutputMask } from '../run/output-options.js';
-import { Secrets } from './mask.js';
+import { Secrets, veil } from './mask.js';
 import { takeBrokerOptions, type BrokerWish, type CredentialBrokerOptions } from './options.js';
 import { EventLog, phraseDelivery, type CredentialEnd, type CredentialReport } from './report.js';
-import { tooShort, unavailable } from './source.js';
+import { MintError, tooShort, unavailable } from './source.js';
 import type { CredentialStatus } from './status.js';
 
 /** What a run must be given so that it finds its credentials. */
@@ -155,9 +155,14 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     return this.#secrets.redact(text);
   }
 
+  /** @internal */
+  redactAll<Value>(value: Value): Value {
+    return this.#secrets.redactAll(value);
+  }
+
   /** How things stand; after `close` also how they ended. */
   report(): CredentialReport {
-    return {
+    return this.redactAll<CredentialReport>({
       version: 1,
       runId: this.#wish.runId,
       grants: this.#credentials.map((fresh, index) => {
@@ -176,7 +181,7 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
       files: this.#files?.paths ?? [],
       fileErrors: [...this.#log.fileErrors],
       end: this.#end,
-    };
+    });
   }
 
   /** Closes the endpoint, removes the files, has the sources revoke. Never rejects. */
@@ -293,9 +298,10 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
   #describe(error: unknown): string {
     if (!(error instanceof Error)) return 'it threw something that is no Error';
     const { name, message } = error;
+    const isOurs = error instanceof MintError || error instanceof SallyportError;
     const [line = ''] = this.redact(message).split(/\p{Cc}/u);
     const text = ['Error', 'MintError'].includes(name) ? line : `${name}: ${line}`;
-    return text.slice(0, LONGEST_MESSAGE);
+    return (isOurs ? text : veil(text)).slice(0, LONGEST_MESSAGE);
   }
 
   async #close(): Promise<CredentialReport> {

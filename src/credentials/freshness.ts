@@ -48,6 +48,7 @@ export class Freshness {
   #expiry = 0;
   #margin = 0;
   #life = Infinity;
+  #mintedAt = { wall: 0, steady: 0 };
   #renewAt = Infinity;
   #retryAt = Infinity;
   /** Nothing is planned before it is known. */
@@ -80,7 +81,7 @@ export class Freshness {
 
   /** What holds now, for whoever has it already. */
   get current(): Minted | undefined {
-    return this.#holds(Date.now()) ? this.#current : undefined;
+    return this.#holds(this.#now()) ? this.#current : undefined;
   }
 
   /** Milliseconds after 1970. */
@@ -133,6 +134,15 @@ export class Freshness {
     return last?.until === null ? last : undefined;
   }
 
+  /**
+   * By the wall clock, as the services have it; but where that is set back, not before what has passed
+   * since the last mint. (The steady clock alone would not count the time that the machine slept.)
+   */
+  #now(): number {
+    const { wall, steady } = this.#mintedAt;
+    return Math.max(Date.now(), wall + performance.now() - steady);
+  }
+
   #holds(now: number): boolean {
     return this.#current !== undefined && now < this.#expiry - this.#margin;
   }
@@ -140,7 +150,7 @@ export class Freshness {
   /** Does what is due, and comes back when the next thing is. */
   #tick(): void {
     if (this.#stopped.signal.aborted) return;
-    const now = Date.now();
+    const now = this.#now();
     const due = Math.min(this.#renewAt, this.#retryAt) <= now;
     if (due && this.#underWay === undefined) void this.#renew();
     this.#settleState();
@@ -159,7 +169,7 @@ export class Freshness {
   }
 
   #settleState(): void {
-    const holds = this.#holds(Date.now());
+    const holds = this.#holds(this.#now());
     const failing = this.#openOutage !== undefined;
     const isMinting = this.#underWay !== undefined;
     const state = failing
@@ -202,6 +212,7 @@ export class Freshness {
   #take(minted: Minted): void {
     this.#underWay = undefined;
     const now = Date.now();
+    this.#mintedAt = { wall: now, steady: performance.now() };
     this.#current = minted;
     this.#minted += 1;
     this.#expiry = minted.expiresAt?.getTime() ?? Infinity;
@@ -227,7 +238,7 @@ export class Freshness {
   #fail(error: unknown): void {
     this.#underWay = undefined;
     if (this.#stopped.signal.aborted) return;
-    const now = Date.now();
+    const now = this.#now();
     const why = this.#listener.describe(error);
     const open = this.#openOutage;
     if (open === undefined) this.#outages.push({ since: iso(now), until: null, attempts: 1, why });

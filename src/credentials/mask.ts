@@ -12,6 +12,24 @@ export const SHORTEST_MASKED = 6;
 /** So long after its expiry a secret is still masked, in milliseconds: it may be on its way. */
 const AFTERLIFE = 3_600_000;
 
+/** What looks like a secret in the text of an error: what only its source knows is known to no mask. */
+const LOOKS_SECRET: ReadonlyArray<readonly [RegExp, string]> = [
+  // The user information of a URL.
+  [/(\w:\/\/)[^\s/@]+@/g, `$1${MASKED}@`],
+  // What stands behind such a word.
+  [
+    /\b((?:[\w-]*[_-])?(?:password|passwd|pwd|secret|token|api[-_]?key|authorization|bearer))(["']?\s*[=:]\s*["']?|\s+)(?:(?:bearer|basic)\s+)?(?=\S*\d)[^\s"',;]{4,}/gi,
+    `$1$2${MASKED}`,
+  ],
+  // A long word of letters and digits, unless it is part of a path.
+  [/(?<![\w+/=.-])(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])\w[\w+/=-]{19,}/g, MASKED],
+];
+
+/** A guess, for texts of others. */
+export function veil(text: string): string {
+  return LOOKS_SECRET.reduce((veiled, [shape, instead]) => veiled.replace(shape, instead), text);
+}
+
 export class Secrets {
   /** Form → until when it is looked for, milliseconds after 1970. */
   readonly #forms = new Map<string, number>();
@@ -38,6 +56,20 @@ export class Secrets {
     const mask = this.open();
     const clean = mask.push(Buffer.from(text));
     return Buffer.concat([clean, mask.flush()]).toString();
+  }
+
+  /** All texts in plain data: a program may be called as a secret is. */
+  redactAll<Value>(value: Value): Value {
+    return this.#redactAll(value) as Value;
+  }
+
+  #redactAll(value: unknown): unknown {
+    if (typeof value === 'string') return this.redact(value);
+    if (Array.isArray(value)) return value.map((each) => this.#redactAll(each));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, this.#redactAll(each)]),
+    );
   }
 
   /** Secrets that are added later are masked from then on. */

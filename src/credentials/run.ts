@@ -135,7 +135,7 @@ async function supervise(
     if (fd !== undefined && record !== undefined) {
       const open = fd;
       fd = undefined;
-      appendRecord(open, complete, record);
+      appendRecord(open, broker.redactAll(complete), record);
     }
     return complete;
   } finally {

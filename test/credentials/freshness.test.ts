@@ -1,5 +1,5 @@
 // When a credential is minted, how often, and for how long.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import {
   createCredentialBroker,
@@ -48,6 +48,26 @@ describe('a credential', () => {
     expect(ahead).toBeGreaterThanOrEqual(299_000);
     expect(ahead).toBeLessThanOrEqual(391_000);
     await broker.close();
+  });
+
+  it('is minted again in time although the clock is set back', async () => {
+    const { source, passwords } = madeUpPassword(1_000, { delivery });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    await broker.open();
+    const clock = vi.spyOn(Date, 'now');
+    const offset = 3_600_000;
+    const started = performance.now();
+    const base = new Date().getTime();
+    clock.mockImplementation(() => base - offset + performance.now() - started);
+    try {
+      await waitFor('a second one', () => passwords.length > 1);
+      await waitFor('it to be there', () => statusOf(broker).minted > 1);
+      // By the clock as it is now.
+      expect(time(statusOf(broker).expiresAt)).toBeLessThan(base - offset + 60_000);
+    } finally {
+      clock.mockRestore();
+      await broker.close();
+    }
   });
 
   it('is not minted for the time after the run', async () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { MASKED, Secrets } from '../../src/credentials/mask.js';
+import { MASKED, Secrets, veil } from '../../src/credentials/mask.js';
 
 function maskPieces(secrets: Secrets, pieces: readonly Buffer[]): string {
   const mask = secrets.open();
@@ -286,5 +286,35 @@ describe('a mask', () => {
     secrets.add('just-now', new Date());
     secrets.add('another', null);
     expect(secrets.redact('long-ago just-now another')).toBe(`long-ago ${MASKED} ${MASKED}`);
+  });
+});
+
+describe('a guess at what an error tells', () => {
+  it.each([
+    ['fetch https://me:pw@vault.example/v1 failed', 'fetch https://***@vault.example/v1 failed'],
+    ['wrong password: hunter22', 'wrong password: ***'],
+    ['api_key="a1b2c3d4" is unknown', 'api_key="***" is unknown'],
+    ['Authorization: Bearer abcdefgh1234', 'Authorization: ***'],
+    ['AKIAIOSFODNN7EXAMPLE is unknown', '*** is unknown'],
+    ['no ghp_16C7e42F292c6912E7710c838347Ae178B4a', 'no ***'],
+  ])('%j', (text, veiled) => {
+    expect(veil(text)).toBe(veiled);
+  });
+
+  it.each([
+    'AccessDenied: User: arn:aws:iam::111122223333:user/harness is not authorized to perform it',
+    'ENOENT: no such file or directory, open /tmp/sallyport-test-a8sd7f/mint-x1',
+    'the security token included in the request is expired',
+    'connect ECONNREFUSED 127.0.0.1:5432',
+  ])('leaves %j', (text) => {
+    expect(veil(text)).toBe(text);
+  });
+});
+
+it('a report has no secret, whatever programs are called', () => {
+  const secrets = knowing('made-up-secret');
+  const report = { fetches: [{ executable: '/tmp/made-up-secret', pid: 1, why: null }] };
+  expect(secrets.redactAll(report)).toEqual({
+    fetches: [{ executable: `/tmp/${MASKED}`, pid: 1, why: null }],
   });
 });
