@@ -4,6 +4,7 @@ import {
   constants,
   fchmodSync,
   fchownSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -18,8 +19,10 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
 import { systemError } from '../errors.js';
+import { native } from '../native.js';
+import { OWN_FOLDER } from './formats.js';
 
-const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const EEXIST = 17;
 
 /** Who the files belong to, where the run has another user than we. */
@@ -33,6 +36,8 @@ interface Placed {
   readonly directory: number;
   readonly name: string;
   written: boolean;
+  /** The file that stands there now, locked: whoever finds it knows that its run goes on. */
+  lock: number | undefined;
 }
 
 /**
@@ -87,10 +92,12 @@ export class CredentialFiles {
     const there = this.#attempt('look at', full, () =>
       lstatSync(`/proc/self/fd/${directory}/${name}`, { throwIfNoEntry: false }),
     );
-    if (there !== undefined) {
-      throw refusal(EEXIST, 'create', full, 'it is not ours: remove it, or give another path');
+    const at = `/proc/self/fd/${directory}/${name}`;
+    if (there !== undefined && !(parent === OWN_FOLDER && removeLeftover(at))) {
+      const advice = 'it is not ours, or of a run that was killed: remove it, or give another path';
+      throw refusal(EEXIST, 'create', full, advice);
     }
-    this.#placed.set(path, { path: full, directory, name, written: false });
+    this.#placed.set(path, { path: full, directory, name, written: false, lock: undefined });
     return full;
   }
 
@@ -105,13 +112,16 @@ export class CredentialFiles {
         this.#own(fd, 0o600);
         const bytes = Buffer.from(text);
         for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+        // Some file systems have no locks: then what is left there is nobody's to remove.
+        native().tryLockFile(fd);
         renameSync(temporary, `/proc/self/fd/${placed.directory}/${placed.name}`);
       } catch (error) {
         tryUnlink(temporary);
-        throw error;
-      } finally {
         closeSync(fd);
+        throw error;
       }
+      unlock(placed);
+      placed.lock = fd;
     });
     placed.written = true;
   }
@@ -127,6 +137,7 @@ export class CredentialFiles {
     // Removed: the number of its directory may by now be that of another.
     if (placed?.written !== true || this.#removed) return true;
     const gone = tryUnlink(`/proc/self/fd/${placed.directory}/${placed.name}`);
+    unlock(placed);
     placed.written = !gone;
     return gone;
   }
@@ -208,6 +219,30 @@ function refusal(errno: number, step: string, path: string, advice: string): Err
     stagePath: path,
     stageSource: 'reported',
   });
+}
+
+function unlock(placed: Placed): void {
+  if (placed.lock !== undefined) closeSync(placed.lock);
+  placed.lock = undefined;
+}
+
+/**
+ * In the folder that only we write to: a file that no process has locked is of a run that was killed.
+ *
+ * @returns whether it is gone
+ */
+function removeLeftover(path: string): boolean {
+  let fd: number;
+  try {
+    fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch {
+    return false;
+  }
+  try {
+    return fstatSync(fd).isFile() && native().tryLockFile(fd) === 0 && tryUnlink(path);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function tryMakeDirectory(path: string): boolean {

@@ -139,6 +139,21 @@ describe('a program that prints a credential', () => {
   });
 });
 
+it('what is left by a command that was killed is no hindrance to the next', async () => {
+  const { options, minted, workspace } = makeScene(pgpass);
+  const file = path.join(workspace, '.home/.credentials/pgpass');
+  const args = ['run', ...options, '--workspace', workspace, '--quiet', 'sh', '-c'];
+  const child = startCli([...args, 'echo up; exec sleep 600'], ['ignore', 'pipe', 'inherit']);
+  await once(child.stdout!, 'data');
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+  expect(readFileSync(file, 'utf8')).toContain(minted()[0]);
+  const ran = await runCli([...args, 'wc -l <"$PGPASSFILE"']);
+  expect(ran).toMatchObject({ code: 0, stdout: '1\n', stderr: '' });
+  expect(existsSync(file)).toBe(false);
+});
+
 describe('by variables', () => {
   it.each([[[]], [['--deadline', '1h']]])(
     'a run that may last longer than it holds is refused before it starts: %j',
@@ -412,14 +427,19 @@ describe.skipIf(!has('bash'))('on a terminal', () => {
     const { options, minted } = makeScene(byVariable);
     await using tty = await open();
     const run = `$S run --quiet --deadline 1m ${options.join(' ')}`;
-    tty.type(`${run} sh -c 'printf "na""me: "; read x; echo "got $x $PASSWORD"; read x'`);
+    tty.type(
+      `${run} sh -c 'printf "na""me: "; read x; echo "got $x $PASSWORD"; read x; echo "th""en $x"; read x'`,
+    );
     await tty.expect('name: ');
     tty.type('42');
     await tty.expect('got 42 ***\r\n');
     tty.send(KEYS.stop);
     await tty.expect(/Stopped.*<148>\$ /s);
     tty.type('fg');
-    await tty.expect(/fg\r\n/);
+    // bash says what goes on, and reads no more.
+    await tty.expect(/fg\r\n.*run --quiet/);
+    tty.type('43');
+    await tty.expect('then 43\r\n');
     tty.send(KEYS.interrupt);
     await tty.expect('<130>$ ');
     expect(minted()).toHaveLength(1);

@@ -148,6 +148,40 @@ describe('a file of a credential', () => {
     expect(readFileSync(path.join(home, '.netrc'), 'utf8')).toBe('mine');
   });
 
+  it('of a run that goes on is not replaced, also in the folder that is ours', async () => {
+    const home = makeScratch();
+    const of = () => madeUpPassword(300, { delivery: pgpassFile({ host: 'db.example' }) });
+    const first = of();
+    const running = open(first, home);
+    await running.open();
+    await expect(open(of(), home).open()).rejects.toMatchObject({ code: 'EEXIST' });
+    // Nor after it was written anew.
+    await waitFor('a new one', () => first.passwords.length > 2);
+    await expect(open(of(), home).open()).rejects.toMatchObject({ code: 'EEXIST' });
+    expect(readdirSync(path.join(home, '.credentials'))).toEqual(['pgpass']);
+    await running.close();
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  it('of a run that was killed is replaced there, and nothing else', async () => {
+    const home = makeScratch();
+    const folder = path.join(home, '.credentials');
+    mkdirSync(folder);
+    const delivery = pgpassFile({ host: 'db.example' });
+    const again = () => open(madeUpPassword(60_000, { delivery }), home);
+    writeFileSync(path.join(folder, 'pgpass'), 'left');
+    const broker = again();
+    await broker.open();
+    expect(readFileSync(path.join(folder, 'pgpass'), 'utf8')).toMatch(/^db\.example:/);
+    await broker.close();
+    expect(readdirSync(folder)).toEqual([]);
+    const target = path.join(makeScratch(), 'target');
+    writeFileSync(target, 'of somebody else');
+    symlinkSync(target, path.join(folder, 'pgpass'));
+    await expect(again().open()).rejects.toMatchObject({ code: 'EEXIST' });
+    expect(readFileSync(target, 'utf8')).toBe('of somebody else');
+  });
+
   it('whose rendering fails is a mint that failed', async () => {
     const made = madeUpPassword(60_000, {
       delivery: netrcFile({ host: 'git.example' }),
