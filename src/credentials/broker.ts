@@ -300,7 +300,9 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     const { name, message } = error;
     const isOurs = error instanceof MintError || error instanceof SallyportError;
     const [line = ''] = this.redact(message).split(/\p{Cc}/u);
-    const text = ['Error', 'MintError'].includes(name) ? line : `${name}: ${line}`;
+    const text = ['Error', 'MintError', 'SallyportError'].includes(name)
+      ? line
+      : `${name}: ${line}`;
     return (isOurs ? text : veil(text)).slice(0, LONGEST_MESSAGE);
   }
 

@@ -18,6 +18,7 @@ import {
   netrcFile,
   npmrcFile,
   pgpassFile,
+  templateFile,
   runWithCredentials,
   type CredentialBroker,
 } from '../../src/credentials.js';
@@ -257,6 +258,42 @@ describe('the files of other programs', () => {
     );
     expect(readFileSync(path.join(home, '.netrc'), 'utf8')).toBe(lines.join(''));
     await broker.close();
+  });
+
+  it('have any text, by a template', async () => {
+    const home = makeScratch();
+    const made = madeUpPassword(60_000, {
+      mint: () => ({ values: { user: 'a"b', password: 'p/w d' }, expiresAt: null }),
+      delivery: templateFile({
+        path: 'app.json',
+        template:
+          '{"user":"{{ user|json }}","url":"x://{{user|url}}:{{password | url}}@y","{{":"{{password}}"}',
+        variable: 'APP',
+      }),
+    });
+    const broker = open(made, home);
+    const { environment } = await broker.open();
+    const text = readFileSync(environment['APP'] ?? '', 'utf8');
+    expect(JSON.parse(text)).toEqual({ user: 'a"b', url: 'x://a%22b:p%2Fw%20d@y', '{{': 'p/w d' });
+    await broker.close();
+    expect(templateFile({ path: 'a', template: '{{x}}{{y|url}}{{x}}' }).needs).toEqual(['x', 'y']);
+  });
+
+  it.each([
+    ['no value', 'nothing', 'must have a {{name}}'],
+    ['a form that there is not', '{{a|base64}}', '{{a|base64}}: the forms are json and url'],
+    ['no text', 7 as never, 'must be text'],
+  ])('by a template with %s are refused', (_, template, sentence) => {
+    expect(() => templateFile({ path: 'a', template })).toThrow(sentence);
+  });
+
+  it('by a template need what it names, without a line end', async () => {
+    const delivery = templateFile({ path: 'a', template: '{{token}}' });
+    const missing = madeUpPassword(60_000, { delivery });
+    expect(String(await refusalOf(open(missing, makeScratch()).open()))).toContain('gave no token');
+    const mint = () => ({ values: { token: 'made\nup' }, expiresAt: null });
+    const broken = madeUpPassword(60_000, { delivery, mint });
+    expect(String(await refusalOf(open(broken, makeScratch()).open()))).toContain('line end');
   });
 
   it('escape what pgpass escapes', () => {
