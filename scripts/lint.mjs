@@ -1,4 +1,5 @@
-// Runs every check that needs no running code, all of them, and says at the end which failed.
+// Runs every check that needs no running code, all of them, and says at the end which failed; with
+// names (style, types, package), only those of these kinds.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
@@ -25,31 +26,46 @@ function pack() {
 const tarball = () => path.join(packed, readdirSync(path.join(root, packed))[0] ?? 'none.tgz');
 
 const checks = [
-  { name: 'eslint', check: () => runNode('node_modules/eslint/bin/eslint.js', '.') },
-  { name: 'tsc', check: () => runNode('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json') },
+  { name: 'eslint', kind: 'style', check: () => runNode('node_modules/eslint/bin/eslint.js', '.') },
+  {
+    name: 'tsc',
+    kind: 'types',
+    check: () => runNode('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'),
+  },
   {
     name: 'format',
+    kind: 'style',
     tools: ['clang-format'],
     check: () => runNode('scripts/format.mjs', '--check'),
   },
-  { name: 'clang-tidy', tools: ['clang-tidy', 'cmake'], check: clangTidy },
-  { name: 'build', check: () => runNode('scripts/build.mjs', 'typescript') },
-  { name: 'pack', check: pack },
+  { name: 'clang-tidy', kind: 'style', tools: ['clang-tidy', 'cmake'], check: clangTidy },
+  { name: 'build', kind: 'package', check: () => runNode('scripts/build.mjs', 'typescript') },
+  { name: 'pack', kind: 'package', check: pack },
   {
     name: 'publint',
+    kind: 'package',
     check: () => runNode('node_modules/publint/src/cli.js', tarball(), '--strict'),
   },
   {
     name: 'attw',
+    kind: 'package',
     // Resolution from before `exports` knows no sallyport/vitest, and no Node that we support uses it.
     check: () =>
       runNode('node_modules/@arethetypeswrong/cli/dist/index.js', '--profile', 'node16', tarball()),
   },
 ];
 
+const wanted = process.argv.slice(2);
+const unknown = wanted.find((kind) => !checks.some((each) => each.kind === kind));
+if (unknown !== undefined) {
+  console.error(`lint: unknown kind '${unknown}'; write style, types or package`);
+  process.exit(1);
+}
+
 const failed = [];
 const skipped = [];
-for (const { name, tools = [], check } of checks) {
+for (const { name, kind, tools = [], check } of checks) {
+  if (wanted.length > 0 && !wanted.includes(kind)) continue;
   const missing = tools.filter((tool) => !isInstalled(tool));
   if (missing.length > 0) skipped.push(`${name}: ${missing.join(', ')} not installed`);
   else if (!check()) failed.push(name);

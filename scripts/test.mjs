@@ -1,16 +1,24 @@
-// The whole test run: builds what is tested, runs vitest and the native tests, lists what was
-// skipped and why, and ends with one line counted from the runners' reports. Arguments are passed
-// on to vitest, and then only vitest runs: `npm test -- test/plan`.
+// Test runs: builds what is tested, runs vitest and the native tests, lists what was skipped and why,
+// and ends with one line counted from the runners' reports.
+//   node scripts/test.mjs                     everything
+//   node scripts/test.mjs --part unit         one part of scripts/test-parts.mjs
+//   node scripts/test.mjs --sum               adds up what the parts before it have left, runs nothing
+//   node scripts/test.mjs test/plan           what vitest takes: only vitest runs
+//   node scripts/test.mjs --forget            removes what earlier parts have left for --sum
+// --built: what is tested has been built.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { closingLine, countVitest, failure, hasPassed, sum } from './counts.mjs';
 import { testNative } from './native-test.mjs';
+import { filtersOf, forgetReports, partNames, readReport, writeReport } from './test-parts.mjs';
 import { mustRun, root, runNode } from './tools.mjs';
 
 const vitestReport = path.join(root, 'reports/vitest.json');
 
 function testTypeScript(args) {
+  // A report of an earlier run must not be taken for this one's.
+  rmSync(vitestReport, { force: true });
   const succeeded = runNode(
     'node_modules/vitest/vitest.mjs',
     'run',
@@ -27,11 +35,32 @@ function testTypeScript(args) {
   return counts;
 }
 
-function testAll(args) {
-  // A report of an earlier run must not be taken for this one's.
-  rmSync(vitestReport, { force: true });
-  if (!runNode('scripts/build.mjs', 'typescript', 'addon')) return failure('the build');
-  return args.length > 0 ? testTypeScript(args) : sum([testTypeScript(args), testNative()]);
+function testPart(part) {
+  if (part === 'native') return testNative();
+  const filters = filtersOf(part);
+  return filters.length === 0 ? sum([]) : testTypeScript(filters);
+}
+
+function build() {
+  return runNode('scripts/build.mjs', 'typescript', 'addon');
+}
+
+function parse(words) {
+  const [first, ...others] = words.filter((word) => word !== '--built');
+  const isBuilt = words.includes('--built');
+  if (first === '--sum') return { isBuilt: true, test: () => sum(partNames.map(readReport)) };
+  if (first === '--forget') return { isBuilt: true, test: null };
+  if (first !== '--part') {
+    const args = first === undefined ? [] : [first, ...others];
+    const all = () => sum([testTypeScript([]), testNative()]);
+    return { isBuilt, test: args.length === 0 ? all : () => testTypeScript(args) };
+  }
+  const [part] = others;
+  if (!partNames.includes(part)) {
+    console.error(`test: unknown part '${part ?? ''}'; write ${partNames.join(', ')}`);
+    process.exit(1);
+  }
+  return { isBuilt, part, test: () => testPart(part) };
 }
 
 function printSkipped(skipped) {
@@ -41,10 +70,22 @@ function printSkipped(skipped) {
   }
 }
 
-const counts = testAll(process.argv.slice(2));
-console.log();
-printSkipped(counts.skipped);
-for (const name of counts.failed) console.log(`FAILED ${name}`);
-if (mustRun && counts.skipped.length > 0) console.log('SALLYPORT_MUST_RUN=1: a skip is a failure');
-console.log(closingLine(counts));
-process.exitCode = hasPassed(counts, mustRun) ? 0 : 1;
+const { isBuilt, part, test } = parse(process.argv.slice(2));
+if (test === null) forgetReports();
+else {
+  // The native tests have a build of their own.
+  const isReady = isBuilt || part === 'native' || build();
+  const counts = isReady ? test() : failure('the build');
+  if (part !== undefined) writeReport(part, counts);
+  console.log();
+  printSkipped(counts.skipped);
+  for (const name of counts.failed) console.log(`FAILED ${name}`);
+  if (mustRun && counts.skipped.length > 0) {
+    console.log('SALLYPORT_MUST_RUN=1: a skip is a failure');
+  }
+  // The line alone is that of a whole run.
+  console.log(part === undefined ? closingLine(counts) : `${part}: ${closingLine(counts)}`);
+  // A part of which there is nothing yet has not failed.
+  const isEmpty = part !== undefined && part !== 'native' && filtersOf(part).length === 0;
+  process.exitCode = isEmpty || hasPassed(counts, mustRun) ? 0 : 1;
+}

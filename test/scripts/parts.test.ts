@@ -1,0 +1,109 @@
+// A test run in parts: every test file is in one of them and in no other, and none is forgotten.
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { root } from '../support/fixtures.js';
+
+interface Counts {
+  passed: number;
+  failed: string[];
+  skipped: Array<{ name: string; reason: string }>;
+}
+
+interface Parts {
+  partNames: string[];
+  filtersOf: (part: string) => string[];
+  readReport: (part: string) => Counts;
+}
+
+const { partNames, filtersOf, readReport } = (await import(
+  path.join(root, 'scripts/test-parts.mjs')
+)) as Parts;
+
+const ofVitest = partNames.filter((part) => part !== 'native');
+
+describe('the parts of a test run', () => {
+  it('have each test file once', () => {
+    const files = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+      .map((name) => `test/${name}`);
+    expect(files.length).toBeGreaterThan(100);
+    const inParts = files.map((file) => [
+      file,
+      ofVitest.filter((part) => filtersOf(part).some((filter) => file.includes(filter))),
+    ]);
+    expect(inParts.filter(([, parts]) => parts!.length !== 1)).toEqual([]);
+  });
+
+  it.each(ofVitest.filter((part) => filtersOf(part).length > 0))(
+    'are told apart by vitest as they are here: %s',
+    (part) => {
+      // Of two folders one may have the name of the other at its beginning: run, runtimes.
+      const { stdout } = spawnSync(
+        process.execPath,
+        [
+          path.join(root, 'node_modules/vitest/vitest.mjs'),
+          'list',
+          '--filesOnly',
+          ...filtersOf(part),
+        ],
+        { cwd: root, encoding: 'utf8' },
+      );
+      const listed = stdout.split('\n').filter((line) => line.endsWith('.test.ts'));
+      const entries = new Set(
+        listed.map((file) => {
+          const [, entry = ''] = file.split('/');
+          return entry.endsWith('.ts') ? `test/${entry}` : `test/${entry}/`;
+        }),
+      );
+      expect([...entries].sort()).toEqual(filtersOf(part).sort());
+    },
+  );
+
+  it('that left no report have failed', () => {
+    expect(existsSync(path.join(root, 'reports/parts/no-such-part.json'))).toBe(false);
+    expect(readReport('no-such-part')).toEqual({
+      passed: 0,
+      failed: ['no-such-part: ended without a report'],
+      skipped: [],
+    });
+  });
+
+  it('are named when another is asked for', () => {
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [path.join(root, 'scripts/test.mjs'), '--part', 'none'],
+      { encoding: 'utf8' },
+    );
+    expect(status).toBe(1);
+    expect(stderr).toBe(`test: unknown part 'none'; write ${partNames.join(', ')}\n`);
+  });
+});
+
+describe('CI', () => {
+  const folder = path.join(root, 'scripts/ci');
+  const scripts = readdirSync(folder);
+  const run = readFileSync(path.join(root, '.ci/run'), 'utf8');
+  const order = /^for part in (.*); do$/m.exec(run)![1]!.split(' ');
+
+  it('calls every script of its folder once, and every part is one', () => {
+    expect(['install', ...order].map((name) => `${name}.sh`).sort()).toEqual(scripts.sort());
+    expect(order).toEqual(expect.arrayContaining(partNames));
+  });
+
+  it('has scripts that can be run, each with its job in its second line', () => {
+    for (const name of scripts) {
+      const file = path.join(folder, name);
+      accessSync(file, constants.X_OK);
+      const { status, stderr } = spawnSync('bash', ['-n', file], { encoding: 'utf8' });
+      expect([name, status, stderr]).toEqual([name, 0, '']);
+      expect(readFileSync(file, 'utf8')).toMatch(/^#!\/bin\/bash\n# \S.*\.\nset -euo pipefail\n/);
+    }
+  });
+
+  it('ends with the sum of the parts, and nothing is printed after it', () => {
+    expect(run).toMatch(/node scripts\/test\.mjs --sum \|\| status=1\nexit "\$status"\n$/);
+  });
+});
