@@ -1,6 +1,6 @@
 // An HTTP server that is restarted without a moment in which nobody listens.
-//   node examples/zero-downtime/server.mjs [port]      then, to restart it:      kill -HUP <pid>
-// At SIGHUP it starts its successor, which may be a newer file, and hands it the listener, as a
+//   node examples/zero-downtime/server.mjs [port]      then, to restart it:      kill -USR2 <pid>
+// At SIGUSR2 it starts its successor, which may be a newer file, and hands it the listener, as a
 // service manager would (sd_listen_fds(3)). Both accept until the successor says that it is ready;
 // then the old one accepts no more, answers what it has begun, and leaves. The kernel's queue of
 // connections belongs to the listener and not to a process, so none is lost.
@@ -50,7 +50,7 @@ server.listen(handed === undefined ? wanted : { fd: handed.fd }, () => {
   process.stdout.on('error', () => {});
 });
 
-process.on('SIGHUP', () => {
+process.on('SIGUSR2', () => {
   if (isLeaving) return;
   isLeaving = true;
   handOver().then(leave, (error) => {
@@ -95,8 +95,8 @@ function findListener() {
 
 /** Our copy of the listener is closed, and not the listener: `closeListener` would deafen both. */
 function leave() {
+  if (!server.listening) return;
   isLeaving = true;
-  process.removeAllListeners('SIGHUP');
   server.close(() => log('has answered everything and leaves'));
   server.closeIdleConnections();
 }

@@ -63,7 +63,7 @@ async function ask(port: number): Promise<number> {
 
 async function restart({ pid, log }: Running): Promise<number> {
   const before = log().length;
-  process.kill(pid, 'SIGHUP');
+  process.kill(pid, 'SIGUSR2');
   const next = await waitFor('the hand-over', () =>
     Number(/hands over to (\d+)/.exec(log().slice(before))?.[1] ?? 0),
   );
@@ -111,6 +111,10 @@ describe('examples/zero-downtime', () => {
     // It has been accepted once the old one is asked something else after it, and answers.
     expect(await ask(server.port)).toBe(server.pid);
     const next = await restart(server);
+    expect(await ask(server.port)).toBe(next);
+    // Asked again meanwhile it goes on with what it has begun.
+    process.kill(server.pid, 'SIGUSR2');
+    process.kill(server.pid, 'SIGTERM');
     expect(await ask(server.port)).toBe(next);
     expect(isGone(server.pid)).toBe(false);
     socket.write('67890');
