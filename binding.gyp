@@ -21,6 +21,8 @@
       'cflags_cc': ['-fvisibility-inlines-hidden'],
       # Node unloads the addon with the last environment that loaded it; its threads stay.
       'ldflags': ['-pthread', '-Wl,-z,nodelete'],
+      # dlsym: in a library of its own before glibc 2.34.
+      'libraries': ['-ldl'],
     },
     {
       # Freestanding: no C library is linked and none is needed at run time.
