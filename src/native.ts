@@ -1,5 +1,5 @@
 // The typed binding: the only file that loads the addon.
-import { closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import type { DescriptorObject } from './objects/object.js';
@@ -238,7 +238,11 @@ function load(): NativeBinding {
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- resolves to a path at run time
     const find = require('node-gyp-build') as AddonFinder;
     launcher = join(dirname(find.resolve(root)), 'sallyport-launcher');
-    return find(root);
+    const binding = find(root);
+    for (const program of [launcher, join(dirname(launcher), 'sallyport-probe')]) {
+      allowExecution(program);
+    }
+    return binding;
   } catch (cause) {
     requireFreeDescriptor();
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
@@ -246,6 +250,20 @@ function load(): NativeBinding {
       `its addon could not be loaded (${why}); if it was never built, run \`npm rebuild sallyport\` with python3, make and g++ installed`,
       cause,
     );
+  }
+}
+
+/**
+ * A package that was copied or packed without modes works all the same, where its files are ours. Where
+ * they are not, the launch that needs the program says that it may not be executed.
+ */
+function allowExecution(program: string): void {
+  try {
+    const { mode } = statSync(program);
+    // For those who may read it.
+    if ((mode & 0o111) === 0) chmodSync(program, mode | ((mode & 0o444) >> 2));
+  } catch {
+    // As above.
   }
 }
 

@@ -1,7 +1,7 @@
 /* What this machine's static libstdc++ and libgcc take from newer C libraries. */
 
-/* glibc 2.35: the unwinder asks it for a frame's table. Found nowhere, an exception ends the process,
-   as it does in any addon that is built without exceptions. */
+/* glibc 2.35: the unwinder asks it for a frame's table. Found nowhere, an exception ends the
+   process, as it does in any addon that is built without exceptions. */
 int _dl_find_object(void* address, void* result) {
   (void)address;
   (void)result;

@@ -121,7 +121,11 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
     });
   }
   if (failure.stage === 'launcher') {
-    return fail('start the launcher', 'it belongs beside the addon: run `npm rebuild sallyport`', {
+    const advice =
+      errno === EACCES
+        ? 'make it executable, as `npm rebuild sallyport` does, on a mount without noexec'
+        : 'it belongs beside the addon: run `npm rebuild sallyport`';
+    return fail('start the launcher', advice, {
       ...inferred,
       stagePath: failure.path,
     });
