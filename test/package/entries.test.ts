@@ -4,8 +4,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import * as source from '../src/index.js';
-import { makeScratch, root } from './support/fixtures.js';
+import * as source from '../../src/index.js';
+import { makeScratch, root } from '../support/fixtures.js';
 
 const scratch = makeScratch();
 

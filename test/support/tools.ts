@@ -1,12 +1,21 @@
 // What a test needs from the machine: without it the test is skipped by name, or fails in CI.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'vitest';
 
+import { ARCHITECTURES, checkPrebuilds } from '../../scripts/prebuild/check.mjs';
 import { makeCgroup, removeCgroup } from './cgroups.js';
-import { fixture } from './fixtures.js';
+import { fixture, root } from './fixtures.js';
 
 // Each is tried, not looked up: strace may be installed and ptrace forbidden.
 const runs = (command: string, ...args: string[]): boolean =>
@@ -47,12 +56,32 @@ const probes = {
   curl: () => runs('curl', '--version'),
   npm: () => runs('npm', '--version'),
   postgresql: () => postgresPrograms() !== undefined && runs('psql', '--version'),
+  // Those of an older source would be tried in vain, or worse, not in vain.
+  'npm run prebuilds': () => hasPrebuilds(),
+  'npm run test:managers': () => existsSync(path.join(root, 'test/package/node_modules')),
+  'qemu-aarch64-static': () => runs('qemu-aarch64-static', '--version'),
+  'aarch64-linux-gnu-g++': () => existsSync(`${ARM64_ROOT}/lib/ld-linux-aarch64.so.1`),
   'user namespaces': () => runs('unshare', '--user', '--map-root-user', '--mount', 'true'),
 } satisfies Record<string, () => boolean>;
 
 export const BASH_COMPLETION = '/usr/share/bash-completion/bash_completion';
 
 export const GIT_HTTP_BACKEND = '/usr/lib/git-core/git-http-backend';
+
+/** Where Debian's cross compiler has the libraries of an arm64 system. */
+export const ARM64_ROOT = '/usr/aarch64-linux-gnu';
+
+/** Made of the native sources that are here. */
+function hasPrebuilds(): boolean {
+  if (checkPrebuilds(path.join(root, 'prebuilds')).length > 0) return false;
+  const sources = readdirSync(path.join(root, 'native'), { recursive: true, encoding: 'utf8' });
+  const changed = (file: string): number => statSync(path.join(root, file)).mtimeMs;
+  const made = Math.min(
+    ...ARCHITECTURES.map((architecture) => changed(`prebuilds/linux-${architecture}`)),
+  );
+  const inputs = ['binding.gyp', ...sources.map((file) => `native/${file}`)];
+  return inputs.every((file) => changed(file) <= made);
+}
 
 /** Where Debian puts initdb and postgres; they are not in PATH. */
 export function postgresPrograms(): string | undefined {
