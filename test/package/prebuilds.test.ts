@@ -14,6 +14,7 @@ import {
   PROGRAMS,
 } from '../../scripts/prebuild/check.mjs';
 import { readElf } from '../../scripts/prebuild/elf.mjs';
+import { toolchain } from '../../scripts/prebuild/toolchain.mjs';
 import { makeScratch, root } from '../support/fixtures.js';
 import { needs } from '../support/tools.js';
 import { pack } from './bare-machine.js';
@@ -21,6 +22,19 @@ import { pack } from './bare-machine.js';
 const prebuilds = path.join(root, 'prebuilds');
 const readAddon = (architecture: string) =>
   readElf(readFileSync(path.join(prebuilds, `linux-${architecture}`, ADDON)));
+
+/** Functions of Node may be absent until they are called: the addon is opened, and not used. */
+const OPENER = `
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  void* const addon = argc > 1 ? dlopen(argv[1], RTLD_LAZY) : NULL;
+  if (addon == NULL) return 1;
+  void* const entry = dlsym(addon, "napi_register_module_v1");
+  printf("%s: %s\\n", gnu_get_libc_version(), entry == NULL ? "no module" : "a module");
+  return 0;
+}`;
 
 /** A library made here, and so with the C library of this system. */
 function compile(source: string, ...flags: string[]): ReturnType<typeof readElf> {
@@ -104,6 +118,23 @@ needs('npm run prebuilds').describe('prebuilds/', () => {
     const versions = stdout.match(/GLIBC_[\d.]+/g) ?? [];
     expect([...new Set(versions)].sort()).toEqual(elf.versions.sort());
     expect(highestGlibc(elf)).toBe('2.17');
+  });
+
+  it('is loaded by glibc 2.17, older than any that is promised', () => {
+    const { env, sysroot } = toolchain('x64');
+    const folder = makeScratch();
+    const source = path.join(folder, 'open.c');
+    writeFileSync(source, OPENER);
+    const opener = path.join(folder, 'open');
+    execFileSync('sh', ['-c', `${env['CC'] ?? ''} ${source} -o ${opener} -ldl -lpthread`]);
+    const loader = path.join(sysroot, 'lib64/ld-linux-x86-64.so.2');
+    const open = (file: string) =>
+      spawnSync(loader, ['--library-path', path.join(sysroot, 'lib64'), opener, file], {
+        encoding: 'utf8',
+      });
+    expect(open(path.join(prebuilds, 'linux-x64', ADDON)).stdout).toBe('2.17: a module\n');
+    // What was linked with the C library of this machine is refused.
+    expect(open(path.join(root, 'build/Release/sallyport.node')).status).not.toBe(0);
   });
 
   it.each(ARCHITECTURES)('exports only what Node looks for on %s', (architecture) => {

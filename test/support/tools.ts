@@ -74,6 +74,7 @@ export const ARM64_ROOT = '/usr/aarch64-linux-gnu';
 /** Made of the native sources that are here. */
 function hasPrebuilds(): boolean {
   if (checkPrebuilds(path.join(root, 'prebuilds')).length > 0) return false;
+  if (!existsSync(path.join(root, 'scripts/prebuild/sysroots'))) return false;
   const sources = readdirSync(path.join(root, 'native'), { recursive: true, encoding: 'utf8' });
   const changed = (file: string): number => statSync(path.join(root, file)).mtimeMs;
   const made = Math.min(
