@@ -9,7 +9,7 @@ import { onEachNode } from '../support/runtimes.js';
 
 const folder = path.join(root, 'test/compat/libraries');
 const programs = readdirSync(folder);
-const modules = path.join(root, 'test/compat/peers/node_modules');
+const modules = path.join(root, 'test/peers/node_modules');
 const mustRun = process.env['SALLYPORT_MUST_RUN'] === '1';
 
 if (!existsSync(path.join(modules, 'execa'))) {

@@ -14,7 +14,7 @@ const mustRun = process.env['SALLYPORT_MUST_RUN'] === '1';
 function findRuntime(major: number): string | undefined {
   if (process.versions.node.startsWith(`${String(major)}.`)) return process.execPath;
   // The benchmarks' peers have the same.
-  const folders = ['test/compat/peers', 'bench/peers'];
+  const folders = ['test/peers', 'bench/peers'];
   const files = folders.map((folder) =>
     path.join(root, folder, `node_modules/node${String(major)}/bin/node`),
   );
