@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 
 import type { DescriptorObject } from './objects/object.js';
 import { systemError, unsupportedPlatform } from './errors.js';
+import { requirePermissions } from './runtime.js';
 
 /** What the system refused. `errno` is positive, as in errno(3). */
 export interface NativeFailure {
@@ -17,6 +18,7 @@ export const EVENT_EXIT = 0;
 export const EVENT_LAUNCH = 1;
 export const EVENT_LAUNCH_FAILED = 2;
 export const EVENT_REPORT = 3;
+export const EVENT_READY = 4;
 
 /**
  * A child has been reaped. code -1: by a signal; signal 0: none. usage: user µs, system µs, max RSS
@@ -63,7 +65,13 @@ export type NativeReport = readonly [
   ...usage: number[],
 ];
 
-export type NativeEvent = NativeExit | NativeLaunch | NativeLaunchFailure | NativeReport;
+/** A pipe of `watchPipe` may be tried again. */
+export type NativeReady = readonly [kind: typeof EVENT_READY, pipe: number];
+
+/** What becomes of launches and of what was launched. */
+export type NativeLaunchEvent = NativeExit | NativeLaunch | NativeLaunchFailure | NativeReport;
+
+export type NativeEvent = NativeLaunchEvent | NativeReady;
 
 /**
  * Executable, arguments, environment, cwd, table, session, foreground. Lists of strings are one string
@@ -149,7 +157,7 @@ export interface NativeBinding {
   ): number | NativeFailure;
   /** The descriptor is readable while events wait to be fetched. */
   openSyncEvents(): [events: SyncEvents, ready: number] | NativeFailure;
-  takeSyncEvents(events: SyncEvents): readonly NativeEvent[];
+  takeSyncEvents(events: SyncEvents): readonly NativeLaunchEvent[];
   /** Closes the descriptor; what was not fetched is taken back or ended. */
   closeSyncEvents(events: SyncEvents): void;
   /** One of ours is closed with the events, as those are that come with a launch. */
@@ -216,8 +224,8 @@ export function probePath(): string {
 /**
  * The addon, loaded at the first use, so that importing the package works on every platform.
  *
- * @throws {SallyportError} `ERR_SALLYPORT_UNSUPPORTED_PLATFORM` anywhere but on Linux, or where no
- *   binary was built.
+ * @throws {SallyportError} `ERR_SALLYPORT_UNSUPPORTED_PLATFORM` anywhere but on Linux, where no
+ *   binary was built, and in a Deno that withholds permissions.
  */
 export function native(): NativeBinding {
   loaded ??= load();
@@ -233,6 +241,7 @@ function load(): NativeBinding {
   if (process.platform !== 'linux') {
     throw unsupportedPlatform(`it runs on Linux only, and this is ${process.platform}`);
   }
+  requirePermissions();
   const root = join(__dirname, '..');
   try {
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- resolves to a path at run time
@@ -312,6 +321,20 @@ export const SCAN_EVERY = 1;
 export const SCAN_FACTS_ONLY = 2;
 export const SCAN_SOCKETS = 4;
 export const SCAN_LISTENERS = 8;
+
+/** Reads and writes of what the addon opened (native/core/pipes.h, watched_pipes.h). */
+export interface NativeBinding {
+  /** @param position -1: where the last one ended. @returns how many, or a negative errno */
+  readDescriptor(fd: number, bytes: Uint8Array, position: number): number;
+  /** @returns how many, or a negative errno */
+  writeDescriptor(fd: number, bytes: Uint8Array): number;
+  /** The descriptor is non-blocking, and belongs to the addon from then on, whatever is returned. */
+  watchPipe(fd: number, writes: boolean): number | NativeFailure;
+  /** After it an event comes once, as soon as it is worth another. @returns how many, or a negative errno */
+  readPipe(pipe: number, bytes: Uint8Array): number;
+  writePipe(pipe: number, bytes: Uint8Array): number;
+  closePipe(pipe: number): void;
+}
 
 /** Scans of other processes, and what changes a listener (native/core/process_scan.h and others). */
 export interface NativeBinding {

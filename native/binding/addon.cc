@@ -5,6 +5,7 @@
 #include "binding/descriptors.h"
 #include "binding/environment_data.h"
 #include "binding/launching.h"
+#include "binding/pipe_io.h"
 #include "binding/program_launching.h"
 #include "binding/releasing.h"
 #include "binding/sync_events.h"
@@ -18,6 +19,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   InitAuditing(env, exports);
   InitDescriptors(env, exports);
   InitLaunching(env, exports);
+  InitPipeIo(env, exports);
   InitProgramLaunching(env, exports);
   InitReleasing(env, exports);
   InitSyncEvents(env, exports);

@@ -53,6 +53,8 @@ void EventMailbox::InitReported(ChildId init, const LauncherReport& report) {
 
 void EventMailbox::InitSilent(ChildId init) { Post(ReportEvent{init, {}}); }
 
+void EventMailbox::PipeReady(WatchId pipe) { Post(ReadyEvent{pipe}); }
+
 void EventMailbox::Post(Event event) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -86,7 +88,11 @@ void EventMailbox::Open(napi_env env, napi_value callback) {
   }
   open_mailboxes.Add(shared_from_this());
   static std::once_flag at_exit;
-  std::call_once(at_exit, [] { std::atexit(AbandonAll); });
+  std::call_once(at_exit, [] {
+    std::atexit(AbandonAll);
+    // Bun ends so.
+    std::at_quick_exit(AbandonAll);
+  });
   // Hooks run last in, first out: this one runs before the function's own, so that no native thread
   // calls a function that is going away. It holds the mailbox by itself, since the order against
   // instance data is not promised.
@@ -126,9 +132,10 @@ void EventMailbox::Abandon() {
   LanePool::Instance(false).CancelAll(this);
   // A run ends with the environment that started it.
   InitLinks::Instance().CloseAll(this);
+  WatchedPipes::Instance().CloseAll(this);
 }
 
-// At exit(3): process.exit() in the main thread, and an uncaught exception, run no hooks of the
+// At exit(3) or quick_exit(3): process.exit() in the main thread, and an uncaught exception, run no hooks of the
 // environment. Bounded, since an exec may hang on a dead mount.
 void EventMailbox::AbandonAll() {
   constexpr std::chrono::milliseconds kPatience(500);

@@ -17,12 +17,15 @@ namespace sallyport {
 // Carries what happened to launches and children from native threads into one JavaScript
 // environment. Outlives that environment where children do: then it hears of them and drops what it
 // hears.
-class EventMailbox : public LaunchListener, public std::enable_shared_from_this<EventMailbox> {
+class EventMailbox : public LaunchListener,
+                     public PipeListener,
+                     public std::enable_shared_from_this<EventMailbox> {
  public:
   void ChildExited(ChildId id, const ExitStatus& status) override;
   void LaunchFinished(JobId id, Result<LaunchedChild> outcome) override;
   void InitReported(ChildId init, const LauncherReport& report) override;
   void InitSilent(ChildId init) override;
+  void PipeReady(WatchId pipe) override;
 
   // On the environment's own thread:
   void Open(napi_env env, napi_value callback);

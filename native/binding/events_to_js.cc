@@ -14,6 +14,9 @@ napi_value EventToJs(napi_env env, const Event& event) {
   if (const LaunchEvent* const launch = std::get_if<LaunchEvent>(&event)) {
     return LaunchToJs(env, launch->id, launch->outcome);
   }
+  if (const ReadyEvent* const ready = std::get_if<ReadyEvent>(&event)) {
+    return ReadyToJs(env, ready->pipe);
+  }
   const ReportEvent& report = std::get<ReportEvent>(event);
   return ReportToJs(env, report.init, report.report);
 }

@@ -8,6 +8,7 @@
 
 #include "core/launch_job.h"
 #include "core/reaper.h"
+#include "core/watched_pipes.h"
 
 namespace sallyport {
 
@@ -23,7 +24,10 @@ struct ReportEvent {
   ChildId init;
   LauncherReport report;  // kind 0: the init is silent
 };
-using Event = std::variant<ExitEvent, LaunchEvent, ReportEvent>;
+struct ReadyEvent {
+  WatchId pipe;
+};
+using Event = std::variant<ExitEvent, LaunchEvent, ReportEvent, ReadyEvent>;
 
 // An array of NativeEvent, src/native.ts; null where the environment refuses, as one does that is
 // being terminated. Children that JavaScript did not get are ended then. Otherwise our ends of

@@ -15,6 +15,7 @@ constexpr double kExitEvent = 0;
 constexpr double kLaunchEvent = 1;
 constexpr double kLaunchFailedEvent = 2;
 constexpr double kReportEvent = 3;
+constexpr double kReadyEvent = 4;
 
 double Microseconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
@@ -143,6 +144,12 @@ napi_value ReportToJs(napi_env env, ChildId init, const LauncherReport& report) 
                                  static_cast<double>(report.status)};
   for (const uint64_t number : report.usage) numbers.push_back(static_cast<double>(number));
   return NumbersToJs(env, numbers.data(), numbers.size());
+}
+
+// [EVENT_READY, pipe]
+napi_value ReadyToJs(napi_env env, WatchId pipe) {
+  const double numbers[] = {kReadyEvent, static_cast<double>(pipe)};
+  return NumbersToJs(env, numbers, std::size(numbers));
 }
 
 }  // namespace sallyport

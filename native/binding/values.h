@@ -7,6 +7,7 @@
 #include "core/launch_job.h"
 #include "core/reaper.h"
 #include "core/result.h"
+#include "core/watched_pipes.h"
 
 namespace sallyport {
 
@@ -25,5 +26,6 @@ napi_value ChildToJs(napi_env env, const LaunchedChild& child);
 napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status);
 napi_value LaunchToJs(napi_env env, JobId id, const Result<LaunchedChild>& outcome);
 napi_value ReportToJs(napi_env env, ChildId init, const LauncherReport& report);
+napi_value ReadyToJs(napi_env env, WatchId pipe);
 
 }  // namespace sallyport

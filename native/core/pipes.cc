@@ -54,4 +54,20 @@ Result<ChannelPipe> OpenChannelPipe(PipeDirection direction, int size) {
   return pipe;
 }
 
+int64_t ReadSome(int fd, void* buffer, size_t size, int64_t position) {
+  for (;;) {
+    const ssize_t got = position < 0 ? read(fd, buffer, size) : pread(fd, buffer, size, position);
+    if (got >= 0) return got;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int64_t WriteSome(int fd, const void* bytes, size_t size) {
+  for (;;) {
+    const ssize_t taken = write(fd, bytes, size);
+    if (taken >= 0) return taken;
+    if (errno != EINTR) return -errno;
+  }
+}
+
 }  // namespace sallyport

@@ -1,6 +1,9 @@
 // The pipes between parent and child.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "core/result.h"
 #include "core/unique_fd.h"
 
@@ -30,5 +33,10 @@ Result<PlainPipe> OpenPlainPipe();
 // it cannot on the socket pairs that Node makes. `size` in bytes, which the kernel rounds up; below
 // 1: the kernel's default. Stages "descriptor" and, with the size as its path, "pipeSize".
 Result<ChannelPipe> OpenChannelPipe(PipeDirection direction, int size = 0);
+
+// read(2) and write(2), begun again after EINTR: how much, or a negative errno value. SIGPIPE is
+// ignored, as in every JavaScript runtime. A position from 0 on: pread(2).
+int64_t ReadSome(int fd, void* buffer, size_t size, int64_t position = -1);
+int64_t WriteSome(int fd, const void* bytes, size_t size);
 
 }  // namespace sallyport

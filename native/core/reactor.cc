@@ -52,13 +52,13 @@ bool Reactor::EnsureRunning() {
   return running_;
 }
 
-Reactor::Token Reactor::Add(int fd, std::function<void()> on_ready) {
+Reactor::Token Reactor::Add(int fd, std::function<void()> on_ready, Interest interest) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!EnsureRunning()) return 0;
   const Token token = next_token_++;
   handlers_[token] = std::make_shared<std::function<void()>>(std::move(on_ready));
   epoll_event event = {};
-  event.events = EPOLLIN | EPOLLET;
+  event.events = (interest == Interest::kWritable ? EPOLLOUT : EPOLLIN) | EPOLLET;
   // The token, not a pointer: an event that outlives its registration then finds nothing.
   event.data.u64 = token;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return token;

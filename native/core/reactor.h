@@ -20,10 +20,12 @@ class Reactor {
 
   static Reactor& Instance();
 
-  // Calls `on_ready` on the reactor's thread whenever `fd` becomes readable. Edge-triggered: once
+  enum class Interest { kReadable, kWritable };
+
+  // Calls `on_ready` on the reactor's thread whenever `fd` becomes so. Edge-triggered: once
   // for each change, so that what cannot be handled yet does not make it spin. Starts the thread at
   // first use. Returns 0, with errno set, where the system refuses.
-  Token Add(int fd, std::function<void()> on_ready);
+  Token Add(int fd, std::function<void()> on_ready, Interest interest = Interest::kReadable);
 
   // Before close(fd): a child between clone and exec holds a copy of the descriptor, which would
   // keep the registration alive, and its events would come for ever. A call that runs already goes

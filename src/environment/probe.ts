@@ -1,9 +1,9 @@
 // Starts the probe as a run would be started, with what it is to try, and reads how that ended.
 import { once } from 'node:events';
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 
 import { SallyportError } from '../errors.js';
-import { probePath } from '../native.js';
+import { isFailure, native, probePath } from '../native.js';
 import { launch } from '../launch/launch.js';
 import type { Child } from '../launch/child.js';
 import type { Ids } from './gap.js';
@@ -59,12 +59,8 @@ export function conditionsOf(plan: LaunchPlan): Conditions {
 }
 
 function isStill(fd: number, object: { dev: number; inode: string }): boolean {
-  try {
-    const { dev, ino } = fstatSync(fd, { bigint: true });
-    return Number(dev) === object.dev && String(ino) === object.inode;
-  } catch {
-    return false;
-  }
+  const now = native().describeDescriptor(fd);
+  return !isFailure(now) && now.dev === object.dev && now.inode === object.inode;
 }
 
 /**

@@ -3,10 +3,9 @@ import type { OnReadOpts, Socket, SocketConstructorOpts } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 
 import { native } from '../native.js';
-
-/** What a stream reads into, in bytes: at first, and at most, by three steps of four times as much. */
-const FIRST_BLOCK = 4096;
-const LARGEST_BLOCK = 262_144;
+import { SOCKETS_TAKE_PIPES } from '../runtime.js';
+import { ReadingRoom } from './reading-room.js';
+import { PipeReader, PipeWriter } from './watched-pipes.js';
 
 /** After so many full pipes a child is taken for one that has to be told much. */
 const FULL_PIPES = 4;
@@ -18,6 +17,7 @@ export type OutputOpener = (fd: number) => Readable;
  * @param fd our end of a pipe from the child, non-blocking; owned by the stream from now on
  */
 export function openReadable(fd: number): Readable {
+  if (!SOCKETS_TAKE_PIPES) return new PipeReader(fd);
   const room = new ReadingRoom(fd);
   const onread: OnReadOpts = {
     buffer: () => room.offer(),
@@ -37,7 +37,9 @@ export function openReadable(fd: number): Readable {
  * @param fd our end of a pipe to the child, non-blocking; owned by the stream from now on
  */
 export function openWritable(fd: number): Writable {
-  const stream = openSocket({ fd, readable: false, writable: true });
+  const stream = SOCKETS_TAKE_PIPES
+    ? openSocket({ fd, readable: false, writable: true })
+    : new PipeWriter(fd);
   // A child that ends without reading its input is an ordinary event: its exit status tells. The
   // stream is destroyed and whoever listens hears; nobody has to.
   stream.on('error', ignoreBrokenPipe);
@@ -50,48 +52,6 @@ export function openWritable(fd: number): Writable {
   };
   stream.on('drain', count);
   return stream;
-}
-
-/**
- * What a stream reads into. Node itself takes 64 KiB for each read, of a child that says a word as of
- * one that floods: measured, a quarter of the throughput. Here a block begins small, is used up by one
- * read after the other, and the next one is larger while the child fills them.
- *
- * A larger pipe lets a busy child and us work at the same time instead of in turns. Not from the
- * start: a user's pipes may hold 64 MiB in all (fs.pipe-user-pages-soft), and beyond that every new
- * pipe of that user is one of 8 KiB.
- */
-class ReadingRoom {
-  readonly #fd: number;
-  #size = FIRST_BLOCK;
-  #block = Buffer.allocUnsafeSlow(FIRST_BLOCK);
-  #used = 0;
-
-  constructor(fd: number) {
-    this.#fd = fd;
-  }
-
-  /** Where the next read goes. */
-  offer(): Buffer {
-    if (this.#block.length - this.#used < this.#size / 4) {
-      this.#block = Buffer.allocUnsafeSlow(this.#size);
-      this.#used = 0;
-    }
-    return this.#block.subarray(this.#used);
-  }
-
-  /** What the last read brought. */
-  take(length: number): Buffer {
-    const chunk = this.#block.subarray(this.#used, this.#used + length);
-    this.#used += length;
-    if (this.#used === this.#block.length && this.#size < LARGEST_BLOCK) this.#grow();
-    return chunk;
-  }
-
-  #grow(): void {
-    this.#size *= 4;
-    if (this.#size === LARGEST_BLOCK) native().enlargePipe(this.#fd);
-  }
 }
 
 function openSocket(options: SocketConstructorOpts): Socket {

@@ -2,6 +2,7 @@
 import {
   EVENT_EXIT,
   EVENT_LAUNCH,
+  EVENT_READY,
   EVENT_REPORT,
   native,
   type NativeBinding,
@@ -94,6 +95,7 @@ export interface LaunchReceiver {
 const children = new Map<number, ExitReceiver>();
 const launches = new Map<number, LaunchReceiver>();
 const inits = new Map<number, ReportReceiver>();
+const pipes = new Map<number, () => void>();
 // Children whose launch was delivered in this turn of the event loop, and what else is heard of them:
 // whoever awaits a launch comes first, and can listen for the exit. Launches never wait, so that
 // nothing can overtake the launch of its child.
@@ -110,6 +112,8 @@ interface EventDesk {
   ignoreExit(id: number): void;
   expectReports(init: number, receiver: ReportReceiver): void;
   expectLaunch(job: number, receiver: LaunchReceiver): void;
+  expectReadiness(pipe: number, call: () => void): void;
+  ignoreReadiness(pipe: number): void;
   countReference(change: 1 | -1): void;
 }
 
@@ -129,6 +133,8 @@ function openDesk(): EventDesk {
       ignoreExit: ignoreChild,
       expectReports: addInit,
       expectLaunch: addLaunch,
+      expectReadiness: (pipe, call) => pipes.set(pipe, call),
+      ignoreReadiness: (pipe) => pipes.delete(pipe),
       countReference: addReferences,
     };
     binding[DESK] = desk;
@@ -156,6 +162,15 @@ export function expectReports(init: number, receiver: ReportReceiver): void {
 
 export function expectLaunch(job: number, receiver: LaunchReceiver): void {
   openDesk().expectLaunch(job, receiver);
+}
+
+/** @param call whenever a pipe of `watchPipe` may be tried again, until `ignoreReadiness` */
+export function expectReadiness(pipe: number, call: () => void): void {
+  openDesk().expectReadiness(pipe, call);
+}
+
+export function ignoreReadiness(pipe: number): void {
+  openDesk().ignoreReadiness(pipe);
 }
 
 /** Referenced children, and launches under way, keep the event loop running. */
@@ -231,6 +246,10 @@ function receive(event: NativeEvent): void {
     const receiver = inits.get(init);
     if (kind === 0) inits.delete(init);
     receiver?.receiveReport(toInitReport(event));
+    return;
+  }
+  if (event[0] === EVENT_READY) {
+    pipes.get(event[1])?.();
     return;
   }
   const receiver = launches.get(event[1]);

@@ -7,7 +7,7 @@ import {
   EVENT_REPORT,
   isFailure,
   native,
-  type NativeEvent,
+  type NativeLaunchEvent,
   type NativeFailure,
   type SyncEvents,
 } from '../native.js';
@@ -76,7 +76,7 @@ export class SyncWait implements Timers {
   readonly #exits = new Map<number, ExitReceiver>();
   readonly #reports = new Map<number, ReportReceiver>();
   /** What came before somebody expected it, by id. */
-  readonly #early = new Map<number, NativeEvent[]>();
+  readonly #early = new Map<number, NativeLaunchEvent[]>();
 
   private constructor(events: SyncEvents, ready: number) {
     this.events = events;
@@ -241,7 +241,7 @@ export class SyncWait implements Timers {
     }
   }
 
-  #deliver(event: NativeEvent): void {
+  #deliver(event: NativeLaunchEvent): void {
     if (event[0] === EVENT_EXIT) {
       const receiver = this.#exits.get(event[1]);
       this.#exits.delete(event[1]);
@@ -258,7 +258,7 @@ export class SyncWait implements Timers {
     }
   }
 
-  #keepEarly(event: NativeEvent): void {
+  #keepEarly(event: NativeLaunchEvent): void {
     const before = this.#early.get(event[1]);
     if (before === undefined) this.#early.set(event[1], [event]);
     else before.push(event);

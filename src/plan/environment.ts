@@ -7,6 +7,7 @@ import {
   recordAll,
   type EnvironmentRecord,
 } from './environment-record.js';
+import { requirePermissions } from '../runtime.js';
 import { emptyRecord, takeVariables, type Variables } from './variables.js';
 
 export interface ResolvedEnvironment {
@@ -17,6 +18,7 @@ export interface ResolvedEnvironment {
 }
 
 export function resolveEnvironment(env: unknown): ResolvedEnvironment {
+  requirePermissions();
   if (env === undefined || env === null) return resolved(defaultEnvironment(), 'default');
   if (env instanceof Environment) return resolved(env, 'explicit');
   const source = env === 'inherit' ? 'inherit' : 'explicit';

@@ -1,6 +1,7 @@
 // Variables as the caller wrote them → a record without a prototype; malformed ones are refused.
 import { invalid } from '../errors.js';
 import { isRecord, typeName } from '../own-properties.js';
+import { requirePermissions } from '../runtime.js';
 
 export type Variables = Readonly<Record<string, string>>;
 
@@ -71,6 +72,7 @@ export function takeReason(reason: unknown, position: string): { reason?: string
 
 /** @returns our own value; undefined where the variable is not set */
 export function ownVariable(name: string): string | undefined {
+  requirePermissions();
   const value = process.env[name];
   // Own: a polluted Object.prototype shines through process.env as well.
   return value !== undefined && Object.hasOwn(process.env, name) ? value : undefined;

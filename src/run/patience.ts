@@ -1,5 +1,7 @@
 // Waiting that leaves nothing behind: for a time, for a look at the descriptors.
 
+import { lookAtPipes } from '../launch/watched-pipes.js';
+
 export class Patience {
   readonly over: Promise<undefined>;
   #timer: NodeJS.Timeout | undefined;
@@ -22,6 +24,7 @@ export async function pollOnce(): Promise<void> {
   // Twice: the first turn may be the present one, after its look.
   await nextTurn();
   await nextTurn();
+  lookAtPipes();
 }
 
 function nextTurn(): Promise<void> {

@@ -1,6 +1,5 @@
 // Several runs side by side, each reading what the one before it writes, by pipes of the kernel.
-import { closeSync } from 'node:fs';
-
+import { closeOpened } from '../descriptor-io.js';
 import { invalid, systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import { isFailure, native } from '../native.js';
@@ -77,7 +76,7 @@ function startStages(stages: readonly PipelineStage[], shared: RunOptions): Run[
     );
   } finally {
     // Taken by now. Kept open here, an end would never be seen by the other side.
-    for (const end of pipes.flat()) closeSync(end);
+    closeOpened(...pipes.flat());
   }
 }
 
@@ -88,7 +87,7 @@ function openPipes(count: number, file: string): Pipe[] {
   for (let index = 0; index < count; index += 1) {
     const pipe = native().openPipe();
     if (isFailure(pipe)) {
-      for (const end of pipes.flat()) closeSync(end);
+      closeOpened(...pipes.flat());
       throw systemError(pipe.errno, 'pipe2', adviseLimit(pipe.errno), {
         syscall: `spawn ${file}`,
         path: file,

@@ -1,9 +1,11 @@
 // Reads pipes into one buffer that is used again and again: a child that floods makes no garbage.
-import { fstatSync } from 'node:fs';
 import type { OnReadOpts, Socket, SocketConstructorOpts } from 'node:net';
 import type { Readable } from 'node:stream';
 
+import { inodeOf } from '../descriptor-io.js';
+import { PipeReader } from '../launch/watched-pipes.js';
 import { native } from '../native.js';
+import { SOCKETS_TAKE_PIPES } from '../runtime.js';
 
 /** What a new pipe holds, pipe(7). */
 const PIPE_CAPACITY = 65_536;
@@ -24,6 +26,13 @@ const numbers = new WeakMap<Readable, number>();
  * @param fd our end of a pipe from the child, non-blocking; owned by the stream from now on
  */
 export function openPoured(fd: number): Readable {
+  const stream = SOCKETS_TAKE_PIPES ? pourBySocket(fd) : new PipeReader(fd);
+  stream.pause();
+  numbers.set(stream, fd);
+  return stream;
+}
+
+function pourBySocket(fd: number): Socket {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- late, with the first pipe
   const net = require('node:net') as typeof import('node:net');
   shared ??= Buffer.allocUnsafeSlow(PIPE_CAPACITY);
@@ -38,8 +47,6 @@ export function openPoured(fd: number): Readable {
     socket.emit('data', length === buffer.length ? buffer : buffer.subarray(0, length));
     return true;
   }
-  socket.pause();
-  numbers.set(socket, fd);
   return socket;
 }
 
@@ -47,5 +54,5 @@ export function openPoured(fd: number): Readable {
 export function pipeInode(stream: Readable | null): bigint | undefined {
   const fd = stream === null ? undefined : numbers.get(stream);
   if (fd === undefined || stream?.destroyed === true) return undefined;
-  return fstatSync(fd, { bigint: true }).ino;
+  return inodeOf(fd);
 }

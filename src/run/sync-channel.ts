@@ -1,6 +1,5 @@
 // One output channel of a run without the event loop: read when it is ready, counted, kept, hashed.
-import { fstatSync, readSync } from 'node:fs';
-
+import { inodeOf, readOpened } from '../descriptor-io.js';
 import { POLLIN, POLLOUT, type SyncWait } from '../launch/sync-wait.js';
 import { native } from '../native.js';
 import { reportChannel, type ReadingEnd } from './channel-report.js';
@@ -74,7 +73,7 @@ export class SyncChannel {
 
   /** st_ino of the pipe while it is open. */
   get inode(): bigint | undefined {
-    return this.#fd === null ? undefined : fstatSync(this.#fd, { bigint: true }).ino;
+    return this.#fd === null ? undefined : inodeOf(this.#fd);
   }
 
   /** Reads what is in the pipe. Somebody who goes on writing cannot hold it up. */
@@ -128,7 +127,7 @@ export class SyncChannel {
     this.#buffer ??= Buffer.allocUnsafeSlow(PIPE_CAPACITY);
     let length: number;
     try {
-      length = readSync(fd, this.#buffer);
+      length = readOpened(fd, this.#buffer);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
       this.#close('cut');

@@ -1,6 +1,5 @@
 // Containment by an init for a run without the event loop.
-import { fstatSync } from 'node:fs';
-
+import { inodeOf } from '../descriptor-io.js';
 import { publishExit, publishLaunch } from '../launch/diagnostics.js';
 import type { ExitStatus } from '../launch/events.js';
 import { InitLink } from '../launch/init-link.js';
@@ -26,7 +25,7 @@ export class SyncInit implements SyncContained {
     this.pid = launched.program;
     this.ours = launched.ours;
     publishLaunch(this);
-    const inodes = launched.ours.map((fd) => fstatSync(fd, { bigint: true }).ino);
+    const inodes = launched.ours.map(inodeOf);
     this.#link = new InitLink(launched, {
       programExited: (status) => {
         this.status = status;

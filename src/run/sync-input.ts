@@ -1,6 +1,7 @@
 // Feeds the target's stdin without the event loop, and counts what it took.
-import { closeSync, readSync, writeSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 
+import { writeOpened } from '../descriptor-io.js';
 import { POLLIN, POLLOUT, type SyncWait } from '../launch/sync-wait.js';
 import type { InputReport } from './report.js';
 
@@ -89,7 +90,7 @@ export class SyncFeeder {
 
   #write(stdin: number): void {
     try {
-      const taken = writeSync(stdin, this.#rest, 0, Math.min(PIECE, this.#rest.length));
+      const taken = writeOpened(stdin, this.#rest.subarray(0, PIECE));
       this.#bytesWritten += taken;
       this.#rest = this.#rest.subarray(taken);
     } catch (error) {
