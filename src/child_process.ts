@@ -22,7 +22,10 @@ function own<F extends AnyFunction>(original: F): F {
   Object.defineProperty(wrapped, 'name', { value: original.name, configurable: true });
   Object.defineProperty(wrapped, 'length', { value: original.length, configurable: true });
   const promised = (original as { [promisify.custom]?: AnyFunction })[promisify.custom];
-  if (promised !== undefined) {
+  // Bun's are their own promisified form.
+  if (promised === original) {
+    Object.defineProperty(wrapped, promisify.custom, { value: wrapped, configurable: true });
+  } else if (promised !== undefined) {
     Object.defineProperty(wrapped, promisify.custom, { value: own(promised), configurable: true });
   }
   return wrapped as unknown as F;

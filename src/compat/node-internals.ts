@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 
 import { refused } from '../errors.js';
+import { describeRuntime, RUNTIME } from '../runtime.js';
 
 /** One entry of `stdio` as Node hands it down. */
 export interface StdioEntry {
@@ -108,10 +109,8 @@ const PROBE = {
  *   nothing has been changed then
  */
 export function findInternals(): NodeInternals {
-  if (process.versions['bun'] !== undefined || process.versions['deno'] !== undefined) {
-    throw cannot(
-      'this is not Node, and its child_process has nothing below that could be replaced',
-    );
+  if (RUNTIME !== 'Node') {
+    throw cannot("its child_process has nothing below that could be replaced, as Node's has");
   }
   const child = childProcess();
   const handle = findHook<HandleSpawn>(handlePrototype(child), 'the handle of a ChildProcess');
@@ -130,7 +129,7 @@ function childProcess(): typeof import('node:child_process') {
 function cannot(why: string): Error {
   return refused(
     'ERR_SALLYPORT_CANNOT_INSTALL',
-    `child_process cannot be replaced in Node ${process.versions.node}: ${why}; nothing was changed`,
+    `child_process cannot be replaced in ${describeRuntime()}: ${why}; nothing was changed`,
     { stage: 'platform' },
   );
 }

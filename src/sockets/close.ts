@@ -55,11 +55,29 @@ function findDescriptor(server: unknown): number {
   const fd = handle?.fd;
   if (typeof fd === 'number' && fd >= 0) return fd;
   if (handle && isClusterWorker()) throw shared('a worker of a cluster has it from the primary');
+  const found = handle ? findByAddress(server as Server) : undefined;
+  if (found !== undefined) return found;
   throw invalid(
     'ERR_SALLYPORT_INVALID_ARGUMENT',
     'server',
     'must be a net.Server, or one made of it, that listens',
   );
+}
+
+/** Deno's handles have no number. undefined where it is not clear which one it is. */
+function findByAddress(server: Server): number | undefined {
+  const address = server.address();
+  if (address === null) return undefined;
+  const host = (value: string): string => (value.includes(':') ? `[${value}]` : value);
+  const local = typeof address === 'string' ? address : `${host(address.address)}:${address.port}`;
+  const open = native().listDescriptors();
+  const listeners = (isFailure(open) ? [] : open).flatMap((fd) => {
+    const object = native().describeDescriptor(fd);
+    const isIt = !isFailure(object) && object.socket?.listening && object.socket.local === local;
+    return isIt ? [{ fd, inode: object.inode }] : [];
+  });
+  const inodes = new Set(listeners.map(({ inode }) => inode));
+  return inodes.size === 1 ? listeners[0]?.fd : undefined;
 }
 
 function requireOurs(fd: number): void {
