@@ -21,7 +21,7 @@ function suites() {
     .map((name) => path.basename(name, '.cc'));
   // Only what has threads can have races.
   const threaded = programs.filter((name) =>
-    /^(lane|reactor|reaper|init_links|account_lookups|process_scan)/.test(name),
+    /^(lane|reactor|reaper|init_links|watched_pipes|account_lookups|process_scan)/.test(name),
   );
   return [
     { label: '', programs, build: developerBuild, launcher: [] },

@@ -1,5 +1,7 @@
 // Reads, writes, closes and identifies descriptors that the addon opened. Not by node:fs: Deno's takes
 // only numbers that it has opened itself, and Node's warns in a Worker of one that it closes.
+import { constants } from 'node:os';
+
 import { describeErrno } from './errors.js';
 import { isFailure, native } from './native.js';
 
@@ -36,6 +38,11 @@ export function systemCallError(errno: number, syscall: string): NodeJS.ErrnoExc
     code: name,
     syscall,
   });
+}
+
+/** Of what was under way when its stream was destroyed. */
+export function canceledError(syscall: string): NodeJS.ErrnoException {
+  return systemCallError(constants.errno.ECANCELED, syscall);
 }
 
 /** @param count negative: an errno value */

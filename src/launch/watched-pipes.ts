@@ -2,14 +2,14 @@
 import { constants } from 'node:os';
 import { Readable, Writable } from 'node:stream';
 
-import { systemCallError } from '../descriptor-io.js';
+import { canceledError, systemCallError } from '../descriptor-io.js';
 import { adviseLimit } from '../limits.js';
 import { isFailure, native } from '../native.js';
 import { systemError } from '../errors.js';
 import { countReference, expectReadiness, ignoreReadiness } from './events.js';
 import { ReadingRoom } from './reading-room.js';
 
-const { EAGAIN, ECANCELED } = constants.errno;
+const { EAGAIN } = constants.errno;
 
 /** So often one is read in a turn of the event loop: others have theirs, however a child floods. */
 const READS_PER_TURN = 16;
@@ -132,7 +132,7 @@ export class PipeWriter extends Writable {
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     release(this.#pipe);
     // As a socket's: whoever wrote hears that not all of it was taken.
-    this.#finish(error ?? systemCallError(ECANCELED, 'write'));
+    this.#finish(error ?? canceledError('write'));
     callback(error);
   }
 }
