@@ -140,7 +140,12 @@ export function auditTree(pid: number, options?: AuditDetails): ProcessAudit[] {
   return finishAll(scan({ pids: members.length === 0 ? [root] : members }).processes, taken);
 }
 
-/** Every process that /proc shows. */
+/**
+ * Every process that /proc shows.
+ *
+ * @throws {SallyportTypeError} for a wrong option
+ * @throws {SallyportError} stage `audit`: /proc cannot be listed (EMFILE, or it is not mounted)
+ */
 export function auditAll(options?: AuditDetails): ProcessAudit[] {
   const taken = takeOptions(takeOwn(options, 'options', ['origins', 'otherEnds']));
   const everybody = scan().processes;

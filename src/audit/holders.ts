@@ -39,6 +39,9 @@ export interface HolderReport {
 type Match = (record: DescriptorRecord, pid: number) => boolean | undefined;
 
 /**
+ * Which processes have a port, a path, an inode or a descriptor of this process open: a look at
+ * every process that can be read.
+ *
  * @throws {SallyportTypeError} for anything but one of the four
  * @throws {SallyportError} stage `audit`: no such path, or the descriptor is not open
  */

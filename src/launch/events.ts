@@ -28,17 +28,17 @@ export interface ResourceUsage {
    * child shares with its parent until exec.
    */
   readonly maxRSS: number;
-  /** Count. */
+  /** Faults that needed no disk, ru_minflt of getrusage(2). */
   readonly minorPageFault: number;
-  /** Count. */
+  /** Faults that did, ru_majflt. */
   readonly majorPageFault: number;
   /** Blocks of 512 bytes. */
   readonly fsRead: number;
-  /** Blocks of 512 bytes. */
+  /** Blocks of 512 bytes that were written, ru_oublock. */
   readonly fsWrite: number;
-  /** Count. */
+  /** Times that it waited for something, ru_nvcsw. */
   readonly voluntaryContextSwitches: number;
-  /** Count. */
+  /** Times that the processor was taken from it, ru_nivcsw. */
   readonly involuntaryContextSwitches: number;
 }
 

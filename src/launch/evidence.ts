@@ -13,11 +13,11 @@ export interface SeenDescriptor {
   readonly access: ObjectAccess;
   /** Whether the exec closes it. */
   readonly closeOnExec: boolean;
-  /** st_dev. */
+  /** st_dev, stat(2). */
   readonly dev: number;
   /** In decimal. */
   readonly inode: string;
-  /** Number of the mount. */
+  /** Number of the mount that it is on, proc_pid_mountinfo(5). */
   readonly mount: number;
   /** What `/proc/<pid>/fd/N` linked to. */
   readonly link: string;

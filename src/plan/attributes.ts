@@ -87,27 +87,27 @@ export const ATTRIBUTE_NAMES = [
 
 /** The same, checked and complete. Only what was asked for is there. */
 export interface LaunchAttributes {
-  /** `{ soft, hard }` each. */
+  /** By name, `{ soft, hard }` each; units are those of getrlimit(2). */
   readonly limits?: Readonly<Partial<Record<LimitName, Readonly<Limit>>>>;
-  /** As given. */
+  /** File mode creation mask, 0 to 0o777. */
   readonly umask?: number;
-  /** As given. */
+  /** Niceness, -20 to 19. */
   readonly nice?: number;
-  /** Class and level. */
+  /** Class and level, ioprio_set(2). */
   readonly ioPriority?: Readonly<Required<IoPriority>>;
-  /** As given. */
+  /** -1000 to 1000. */
   readonly oomScoreAdjust?: number;
-  /** Ascending, each once. */
+  /** Processors by number, ascending, each once. */
   readonly cpuAffinity?: readonly number[];
-  /** As given: a name is looked up at the start. */
+  /** Uid or name; a name is looked up at the start. */
   readonly user?: string | number;
-  /** As given: a name is looked up at the start. */
+  /** Gid or name; a name is looked up at the start. */
   readonly group?: string | number;
-  /** Ascending, each once; `[]` where only `user` was given. */
+  /** Gids, ascending, each once; `[]` where only `user` was given. */
   readonly groups?: readonly number[] | 'init';
   /** Signal number. */
   readonly dieWithParent?: number;
-  /** As given. */
+  /** Number of the terminal in the child's table. */
   readonly terminal?: number;
 }
 

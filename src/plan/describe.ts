@@ -10,7 +10,7 @@ import type { LaunchPlan } from './plan.js';
 export interface PlanDescription {
   /** Version of launch plans. */
   readonly version: 1;
-  /** The digest. */
+  /** `sha256:` and 64 hexadecimal digits, over what the child gets: see `planDigest`. */
   readonly digest: string;
   /** As in the plan. */
   readonly file: string;

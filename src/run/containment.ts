@@ -34,7 +34,7 @@ export interface Survivor {
 
 /** A signal that was sent to what was left of a run. */
 export interface SentSignal {
-  /** Its name. */
+  /** Name of the signal. */
   readonly signal: string;
   /** `end`: the request; `kill`: after the grace, or at once. */
   readonly at: 'end' | 'kill';

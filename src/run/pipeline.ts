@@ -28,7 +28,7 @@ export interface PipelineReport {
 }
 
 /**
- * Runs all stages at once. Our process does not touch what goes from one to the next.
+ * Runs all stages at once, each reading what the one before it writes, pipe(7). Our process does not touch what goes from one to the next.
  *
  * @param options for every stage where it does not say otherwise; `input` is for the first
  * @throws {SallyportTypeError | SallyportError} a mistake of the caller, as a rejection, once the stages

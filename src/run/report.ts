@@ -128,7 +128,7 @@ export interface InputReport {
 
 /** How a run was ended, and what is left. */
 export interface Cleanup {
-  /** The containment. */
+  /** How the run was held together. */
   readonly method: ContainmentMethod;
   /** What the method sees to, in words. */
   readonly guarantee: string;

@@ -60,6 +60,7 @@ export interface PortExplanation {
 }
 
 /**
+ * Why a bind to a TCP port of this machine fails now, and what to do; or that it does not.
  * Looks and does not try: a bind of ours could make somebody else's fail.
  *
  * @throws {SallyportTypeError} for anything but a port

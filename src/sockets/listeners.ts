@@ -72,7 +72,13 @@ export interface ListenerReport {
   readonly unreadable: ReadonlyArray<{ readonly pid: number; readonly reason: string }>;
 }
 
-/** @throws {SallyportTypeError} for a wrong option */
+/**
+ * Every socket that listens in the network namespaces of the processes that can be read, with all
+ * that have it: the kernel's tables by NETLINK_SOCK_DIAG, sock_diag(7), beside `/proc/<pid>/fd`.
+ *
+ * @throws {SallyportTypeError} for a wrong option
+ * @throws {SallyportError} stage `audit`: /proc cannot be listed
+ */
 export function listListeners(options?: ListenerOptions): ListenerReport {
   const { port } = takeOwn(options, 'options', ['port']);
   const number = port === undefined ? undefined : requirePort(port, 'port');
