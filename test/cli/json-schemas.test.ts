@@ -1,6 +1,7 @@
 // What every command prints as JSON fits the schema that is published for it, whatever is in the names.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -117,6 +118,14 @@ describe('schema/', () => {
       ([name = '']) => /schema\/([\w-]+)\.v1\.json\)/.exec(name)?.[1] ?? [],
     );
     expect(listed.sort()).toEqual([...schemaNames, 'profile'].sort());
+  });
+
+  it('is found by the name of the package', () => {
+    const require = createRequire(path.join(root, 'package.json'));
+    for (const name of schemaNames) {
+      const schema = require(`sallyport/schema/${name}.v1.json`) as { $id: string };
+      expect(schema.$id).toBe(`https://sallyport.dev/${name}.v1.json`);
+    }
   });
 
   it('tells what does not fit', async () => {
