@@ -1,14 +1,16 @@
 // `sallyport run` with a deadline and its like: the program is watched over, and what is left is ended.
+import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 
 import type { CredentialBroker, CredentialedReport } from '../credentials.js';
 import type { ExitStatus, RunOptions, RunReport } from '../index.js';
 import type { RunUnderWay } from '../run/handle.js';
+import { native } from '../native.js';
 import { toError } from '../run/report.js';
 import { startRun } from '../run/run.js';
 import { tellAbsent } from './absent-names.js';
 import type * as Credentialed from './credentialed-run.js';
-import { EXIT, exitCodeOf } from './failure.js';
+import { EndedBefore, EXIT, exitCodeOf } from './failure.js';
 import type { Job } from './job.js';
 import { complain } from './output.js';
 import { PassOn } from './pass-on.js';
@@ -51,6 +53,7 @@ export async function runSupervised(call: SupervisedCall): Promise<number> {
     report = await watchOverAnyhow(call).finally(call.leave);
   } catch (error) {
     job.abandon();
+    endByInterrupt(error);
     throw error;
   }
   const { error, kind } = report.outcome;
@@ -67,6 +70,13 @@ export async function runSupervised(call: SupervisedCall): Promise<number> {
   return kind === 'exited' || kind === 'signaled'
     ? exitCodeOf(status.code, status.signal)
     : EXIT.failed;
+}
+
+/** A script that waits for us goes on where we end by ^C with a code: by the signal, as without us. */
+function endByInterrupt(error: unknown): void {
+  if (!(error instanceof EndedBefore) || error.signal !== 'SIGINT') return;
+  complain(error.message);
+  native().raiseDefault(constants.signals.SIGINT, false);
 }
 
 /** Without a terminal a pipe that only masks takes nothing from the program. */

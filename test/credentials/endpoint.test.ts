@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once, type EventEmitter } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -132,6 +132,86 @@ describe('the endpoint', () => {
         true,
       );
       for (const secret of aws.secrets) expect(JSON.stringify(fetches)).not.toContain(secret);
+    });
+  });
+
+  it('serves the run while others hold as many connections as they like', async () => {
+    await withBroker(async (broker, delivered) => {
+      broker.admit(process.pid);
+      const url = new URL(urlOf(delivered));
+      // Each asks half a question, and stays.
+      const held = Array.from({ length: 600 }, () => connect(Number(url.port), '127.0.0.1'));
+      for (const socket of held) {
+        socket.on('error', () => undefined);
+        socket.write(`GET ${url.pathname} HTTP/1.1\r\nHost: `);
+      }
+      await Promise.all(held.map((socket) => once(socket, 'connect').catch(() => undefined)));
+      const token = { authorization: tokenOf(delivered) };
+      expect(await ask(url.href, token)).toMatchObject({ status: 200 });
+      for (const socket of held) socket.destroy();
+    });
+  });
+
+  it('confuses nobody where a stranger asks as often as it can beside the run', async () => {
+    await withBroker(async (broker, delivered) => {
+      const script = `
+        const { readFileSync } = require('node:fs');
+        const { AWS_CONTAINER_CREDENTIALS_FULL_URI: url, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file } = process.env;
+        const headers = { authorization: readFileSync(file, 'utf8') };
+        (async () => {
+          for (let i = 0; i < 40; i++) console.log((await fetch(url, { headers })).status);
+        })();`;
+      const child = spawn(process.execPath, ['-e', script], {
+        env: applyCredentials({}, delivered),
+      });
+      broker.admit(child.pid);
+      const token = { authorization: tokenOf(delivered) };
+      let isOver = false;
+      const strange: Array<number | undefined> = [];
+      const racer = async (): Promise<void> => {
+        while (!isOver) strange.push((await ask(urlOf(delivered), token)).status);
+      };
+      const racers = [racer(), racer(), racer()];
+      const seen = (await readAll(child.stdout!)).toString().trim().split('\n');
+      isOver = true;
+      await Promise.all(racers);
+      await child.exited;
+      expect(seen).toEqual(Array(40).fill('200'));
+      expect(strange.length).toBeGreaterThan(3);
+      expect(new Set(strange)).toEqual(new Set([403]));
+    });
+  });
+
+  it('refuses what is no plain question', async () => {
+    await withBroker(async (broker, delivered) => {
+      broker.admit(process.pid);
+      const { port, pathname, host } = new URL(urlOf(delivered));
+      const authorization = `Authorization: ${tokenOf(delivered)}\r\n`;
+      const say = async (text: string): Promise<string> => {
+        const socket = connect(Number(port), '127.0.0.1');
+        socket.on('error', () => undefined).end(text);
+        return (await readAll(socket)).toString();
+      };
+      const line = `GET ${pathname} HTTP/1.1\r\n`;
+      expect(await say(`${line}Host: ${host}\r\n${authorization}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
+      const refused = [
+        `${line}Host: ${host}\r\nX: ${'x'.repeat(9_000)}\r\n${authorization}\r\n`,
+        `${line}Host: localhost:${port}\r\n${authorization}\r\n`,
+        `${line}Host: ${host}.\r\n${authorization}\r\n`,
+        `${line}Host: [::1]:${port}\r\n${authorization}\r\n`,
+        `${line}Host: x\r\nHost: ${host}\r\n${authorization}\r\n`,
+        `${line}${authorization}\r\n`,
+        `GET http://${host}${pathname} HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\n`,
+        `CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\n`,
+        `GET //${pathname} HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\n`,
+        `GET ${pathname}?x HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\n`,
+        'rubbish\r\n\r\n',
+      ];
+      for (const text of refused) {
+        const answer = await say(text);
+        expect(answer, text.slice(0, 99)).not.toMatch(/ 200 /);
+        for (const secret of aws.secrets) expect(answer).not.toContain(secret);
+      }
     });
   });
 
