@@ -20,7 +20,6 @@ export interface CredentialVariables {
   remove?: readonly string[];
   /** Absolute paths of files that were made for the run: for the record. */
   files?: readonly string[];
-  /** For the record. Default: `no reason given`. */
   reason?: string;
 }
 
@@ -63,17 +62,17 @@ export function mergeVariables(
   const kept = Object.entries(variables).filter(([name]) => !remove.includes(name));
   const merged = emptyRecord();
   for (const [name, value] of kept) merged[name] = value;
-  const added = numberAfter(merged[GIT_COUNT], environment);
-  // Who wrote another value means it.
-  if (merged[METADATA_HINT] !== undefined) Reflect.deleteProperty(added, METADATA_HINT);
+  const added = addAfter(merged, environment);
   return { variables: Object.assign(merged, added), added };
 }
 
-/** Configuration that git is given by GIT_CONFIG_COUNT already comes first. */
-function numberAfter(count: string | undefined, environment: Variables): Record<string, string> {
-  const before = /^\d{1,9}$/.test(count ?? '') ? Number(count) : 0;
+/** Configuration that git is given already comes first; a hint that is there stays, as it was meant. */
+function addAfter(there: Variables, environment: Variables): Variables {
+  const count = there[GIT_COUNT] ?? '';
+  const before = /^\d{1,9}$/.test(count) ? Number(count) : 0;
   const added = emptyRecord();
   for (const [name, value] of Object.entries(environment)) {
+    if (name === METADATA_HINT && there[name] !== undefined) continue;
     const [, what, index] = GIT_ENTRY.exec(name) ?? [];
     if (what !== undefined) added[`GIT_CONFIG_${what}_${before + Number(index)}`] = value;
     else added[name] = name === GIT_COUNT ? String(before + Number(value)) : value;
