@@ -18,8 +18,16 @@ export function describeRuntime(): string {
   return `${RUNTIME} ${process.versions[RUNTIME.toLowerCase()] ?? ''}`;
 }
 
-/** Bun 1.4: `new net.Socket({ fd })` of a pipe says that it is open, reads nothing and never closes. */
-export const SOCKETS_TAKE_PIPES = RUNTIME !== 'Bun';
+/**
+ * Whether `new net.Socket({ fd })` does for a pipe. Bun 1.4 says that it is open, reads nothing and never
+ * closes. Deno 2.9 leaves it open where its Worker is terminated.
+ */
+export const SOCKETS_TAKE_PIPES = RUNTIME === 'Node' || (RUNTIME === 'Deno' && isMainThread());
+
+function isMainThread(): boolean {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- late: in Node it is not needed
+  return (require('node:worker_threads') as typeof import('node:worker_threads')).isMainThread;
+}
 
 /** Of Deno, https://docs.deno.com/runtime/fundamentals/security/ */
 const PERMISSIONS = ['ffi', 'read', 'write', 'run', 'env', 'sys', 'net'] as const;

@@ -174,7 +174,7 @@ export const expected: Record<string, unknown> = {
   },
   'workers.cjs': {
     launches: [[0, 1, 2].map(() => ({ right: 20, sync: 'from a worker\n' })), 99],
-    terminated: [4, []],
+    terminated: { pids: 4, alive: [], pipes: { during: true, more: 0 } },
     afterwards: 0,
   },
   'leaks.cjs': {

@@ -1,5 +1,6 @@
 'use strict';
 // Worker threads: each hears of its own children; one that is terminated leaves none of its run.
+const { readdirSync, readlinkSync } = require('node:fs');
 const { isMainThread, parentPort, workerData, Worker } = require('node:worker_threads');
 
 const { launch, run, runSync, spawn } = require('sallyport');
@@ -46,6 +47,16 @@ const isAlive = (pid) => {
   }
 };
 
+/** The pipes of the process, whichever thread has opened them. */
+const countPipes = () =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith('pipe:');
+    } catch {
+      return false;
+    }
+  }).length;
+
 const start = (data) => {
   const worker = new Worker(__filename, { workerData: data });
   return {
@@ -70,16 +81,21 @@ else {
       return [results, (await own.exited).code];
     },
     async terminated() {
+      const before = countPipes();
       const { worker, message, ended } = start({ way: 'run' });
       const pids = await message;
+      const during = countPipes() - before;
       await worker.terminate();
       await ended;
       let alive = pids;
-      for (let look = 0; look < 500 && alive.length > 0; look += 1) {
+      let more = 0;
+      for (let look = 0; look < 500 && alive.length + more > 0; look += 1) {
         alive = pids.filter(isAlive);
+        more = countPipes() - before;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
-      return [pids.length, alive];
+      // Were the run's while it ran.
+      return { pids: pids.length, alive, pipes: { during: during > 0, more } };
     },
     async afterwards() {
       return (await (await launch('true', [], { stdio: 'null' })).exited).code;
