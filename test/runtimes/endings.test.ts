@@ -1,7 +1,9 @@
 // The end of a process of each runtime, while children of it run.
 import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
 
+import { makeScratch } from '../support/fixtures.js';
 import { hasEnded, listChildren, listMarked, waitFor } from '../support/processes.js';
 import { onEachRuntime } from '../support/runtimes.js';
 import { prepareConsumer } from './consumer.js';
@@ -58,5 +60,12 @@ onEachRuntime((runtime) => {
     await waitFor('the end of the children', () =>
       listMarked(mark).every((pid) => left.includes(pid)),
     );
+  });
+
+  it('takes the files of its credentials along', async () => {
+    const home = makeScratch();
+    const { code, stdout } = await consumer.run(runtime, ['endings.cjs', 'credentials', home]);
+    expect([code, stdout]).toEqual([8, 'endpoint-token']);
+    expect(readdirSync(home)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 'use strict';
 // The end of this process, in the way that its argument names, while children run.
-const { writeSync } = require('node:fs');
+const { readdirSync, writeSync } = require('node:fs');
 
 const { launch, run, spawn } = require('sallyport');
 
@@ -49,6 +49,29 @@ const ways = {
   async launch() {
     const child = await launch('sh', ['-c', 'exit 3'], { stdio: 'null' });
     process.stdout.write(`code ${(await child.exited).code}\n`);
+  },
+  // Credentials are in files that this process takes along.
+  async credentials() {
+    const { createCredentialBroker } = require('sallyport/credentials');
+    const home = process.argv[3];
+    const broker = createCredentialBroker({
+      runId: 'b71e04',
+      home,
+      sources: [
+        {
+          name: 'aws',
+          reason: 'a test',
+          delivery: { by: 'endpoint' },
+          mint: () => ({
+            values: { AccessKeyId: 'a', SecretAccessKey: 'b', SessionToken: 'c' },
+            expiresAt: new Date(Date.now() + 60_000),
+          }),
+        },
+      ],
+    });
+    await broker.open();
+    writeSync(1, readdirSync(`${home}/.credentials`).join());
+    process.exit(8);
   },
   exit: () => whileRunning(() => process.exit(5)),
   uncaught: () =>
