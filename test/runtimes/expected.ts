@@ -141,7 +141,7 @@ export const expected: Record<string, unknown> = {
   'audit.cjs': {
     leaky: true,
     seal: [true, []],
-    audit: ['clean', ['0 pipe', '1 char-device', '2 char-device'], true],
+    audit: ['clean', ['0 pipe', '1 pipe', '2 char-device'], true],
     leak: ['leaks', true],
     listeners: [1, true, ['own'], 1],
     handedOn: [1, 0, true],

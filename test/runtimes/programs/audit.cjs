@@ -20,7 +20,10 @@ observe({
     ];
   },
   async audit() {
-    const child = spawn('cat', [], { stdio: ['pipe', 'null', 'null'] });
+    const child = spawn('cat', [], { stdio: ['pipe', 'pipe', 'null'] });
+    // Loaded by then: its loader opens files of its own.
+    child.stdin.write('ready');
+    await once(child.stdout, 'data');
     const { verdict, descriptors } = sallyport.auditProcess(child.pid, { against: child.plan });
     const tree = sallyport
       .auditTree(process.pid)

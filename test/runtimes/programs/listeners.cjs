@@ -61,17 +61,19 @@ function observeAll() {
     },
     notAServer: () => closeListener({}).catch((error) => fieldsOf(error).code),
     async watched() {
-      const child = await launch('sh', ['-c', 'read go; exec 9</etc/hosts; read go'], {
-        stdio: ['pipe', 'null', 'null'],
-      });
-      setTimeout(() => child.stdin.write('go\n'), 100);
+      // Open after one line, closed after the next, until it has been seen.
+      const script = 'while read go; do exec 9</etc/hosts; read go; exec 9<&-; done';
+      const child = await launch('sh', ['-c', script], { stdio: ['pipe', 'null', 'null'] });
+      const writing = setInterval(() => child.stdin.write('go\n'), 50);
       const seen = [];
-      for await (const { change, type, record, fd } of watchProcess(child.pid, { interval: 10 })) {
-        seen.push([change ?? type, fd ?? record?.fd]);
+      for await (const { record } of watchProcess(child.pid, { interval: 10 })) {
+        seen.push(record.fd);
+        if (record.fd !== 9) continue;
+        clearInterval(writing);
         child.stdin.end();
       }
       await child.exited;
-      return seen.some(([, fd]) => fd === 9);
+      return seen.includes(9);
     },
   });
 }

@@ -44,7 +44,7 @@ await observe({
   },
   async held() {
     const { output, cleanup, outcome } = await run('sh', ['-c', 'sleep 30 & echo hi'], {
-      drain: 50,
+      drain: 500,
     });
     const { text, end, heldBy } = output.stdout;
     return [
