@@ -16,7 +16,6 @@
 
 #include "core/descriptor_steps.h"
 #include "core/lane_scheduling.h"
-#include "core/posix_spawner.h"
 #include "core/spawn_in_table.h"
 #include "core/thread.h"
 
@@ -133,8 +132,6 @@ void RunLane(int shared_control, bool no_new_privileges) {
     hello.errno_value = errno;
     strncpy(hello.stage, "process", sizeof hello.stage - 1);
   }
-  // glibc before 2.29. Where it is refused a launch is, too.
-  if (SpawnExtensions::Available().add_chdir == nullptr) static_cast<void>(OwnWorkingDirectory());
   AskForShortSlice();
   LaneSend(control, &hello, sizeof hello);
   if (hello.errno_value != 0) return;

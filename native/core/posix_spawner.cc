@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -104,17 +102,6 @@ void SetAttributes(posix_spawnattr_t* attributes, SessionMode session) {
   posix_spawnattr_setflags(attributes, static_cast<short>(flags));
 }
 
-thread_local bool has_own_directory = false;
-
-// 0 or an errno value.
-int AddDirectory(posix_spawn_file_actions_t* actions, const std::string& directory,
-                 const SpawnExtensions& extensions) {
-  if (extensions.add_chdir != nullptr) return extensions.add_chdir(actions, directory.c_str());
-  if (!has_own_directory) return ENOSYS;
-  // The child begins where the thread is. No thread of ours names anything by a relative path.
-  return syscall(SYS_chdir, directory.c_str()) == 0 ? 0 : errno;
-}
-
 // Of this process at this moment; "" where it cannot be told.
 std::string OwnDirectory() {
   char path[PATH_MAX];
@@ -126,7 +113,8 @@ Result<pid_t> SpawnIn(const std::string& directory, const LaunchRequest& request
                       const std::vector<DescriptorStep>& steps, const SpawnExtensions& extensions) {
   FileActions actions;
   if (!directory.empty()) {
-    const int refused = AddDirectory(actions.get(), directory, extensions);
+    if (extensions.add_chdir == nullptr) return SysError{"cwd", ENOSYS, directory};
+    const int refused = extensions.add_chdir(actions.get(), directory.c_str());
     if (refused != 0) return SysError{"cwd", refused, directory};
   }
   for (const DescriptorStep& step : steps) {
@@ -166,19 +154,13 @@ const SpawnExtensions& SpawnExtensions::Available() {
   return found;
 }
 
-bool OwnWorkingDirectory() {
-  if (!has_own_directory) has_own_directory = unshare(CLONE_FS) == 0;
-  return has_own_directory;
-}
-
 Result<pid_t> PosixSpawn(const LaunchRequest& request, const std::vector<DescriptorStep>& steps,
                          const SpawnExtensions& extensions) {
   const std::string& directory = request.working_directory;
   Result<pid_t> pid = SpawnIn(directory, request, steps, extensions);
   // A service that gave up its rights is often in a directory that it may not enter any more. Its
   // children may stay in it, as those of every other way to start one do.
-  // A thread with a directory of its own is in that of an earlier launch.
-  if (!pid.ok() && pid.error().errno_value == EACCES && !directory.empty() && !has_own_directory &&
+  if (!pid.ok() && pid.error().errno_value == EACCES && !directory.empty() &&
       directory == OwnDirectory()) {
     return SpawnIn("", request, steps, extensions);
   }

@@ -19,11 +19,6 @@ struct SpawnExtensions {
   static const SpawnExtensions& Available();
 };
 
-// Gives the calling thread a working directory, and a umask, of its own, unshare(2): PosixSpawn on
-// it then goes to the child's directory itself where the C library cannot let the child do that.
-// False: the system refuses.
-bool OwnWorkingDirectory();
-
 // Refuses (ENOSYS) where the steps close everything else and the C library offers no way to do it:
 // a leaky launch is never a fallback. ETXTBSY, which only says that another thread's child has not
 // reached its exec yet, is retried for up to 100 ms.

@@ -46,7 +46,7 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
   if (failure.stage === 'verify') return verifyError(plan, failure);
   if (errno === ENOSYS && failure.stage === 'descriptor') return noExactClose();
   if (errno === ENOSYS && failure.stage === 'cwd') {
-    return fail('chdir', "this C library cannot change the child's directory (glibc 2.29 can) and unshare(2) is refused", {
+    return fail('chdir', "this C library cannot change the child's directory (glibc 2.29 can)", {
       stagePath: plan.cwd,
     });
   }

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <fstream>
 #include <future>
@@ -154,26 +153,6 @@ TEST_CASE("a C library that lacks a step: refused where the child would not be a
     LaunchRequest request = Request({"/bin/true"});
     request.working_directory = "/";
     CheckRefused(request, "cwd", ENOSYS, without);
-  }
-  SUBCASE("chdir, on a thread with a directory of its own") {
-    without.add_chdir = nullptr;
-    char ours[PATH_MAX];
-    REQUIRE(getcwd(ours, sizeof ours) != nullptr);
-    std::thread([&without] {
-      REQUIRE(OwnWorkingDirectory());
-      for (const char* directory : {"/usr", "/", "/usr/bin"}) {
-        const std::string look = std::string("test \"$(pwd -P)\" = ") + directory;
-        LaunchRequest request = Request({"/bin/sh", "-c", look.c_str()});
-        request.working_directory = directory;
-        CHECK(ExitCode(Spawn(request, without)) == 0);
-      }
-      LaunchRequest request = Request({"/bin/true"});
-      request.working_directory = "/no/such/directory";
-      CheckRefused(request, "cwd", ENOENT, without);
-    }).join();
-    char still[PATH_MAX];
-    REQUIRE(getcwd(still, sizeof still) != nullptr);
-    CHECK(std::string(still) == ours);
   }
   SUBCASE("tcsetpgrp") {
     without.add_tcsetpgrp = nullptr;
