@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "core/descriptor_steps.h"
+#include "core/lane_directory.h"
 #include "core/lane_scheduling.h"
+#include "core/posix_spawner.h"
 #include "core/spawn_in_table.h"
 #include "core/thread.h"
 
@@ -132,6 +134,8 @@ void RunLane(int shared_control, bool no_new_privileges) {
     hello.errno_value = errno;
     strncpy(hello.stage, "process", sizeof hello.stage - 1);
   }
+  // Before glibc 2.29. Where it is refused, so is the launch that asks for a directory.
+  if (SpawnExtensions::Available().add_chdir == nullptr) static_cast<void>(TakeOwnDirectory());
   AskForShortSlice();
   LaneSend(control, &hello, sizeof hello);
   if (hello.errno_value != 0) return;

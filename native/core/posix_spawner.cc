@@ -12,6 +12,7 @@
 #include <ctime>
 
 #include "core/descriptor_table.h"
+#include "core/lane_directory.h"
 
 #ifndef POSIX_SPAWN_SETSID  // glibc 2.26, musl 1.1.22; both 0x80
 #define POSIX_SPAWN_SETSID 0x80
@@ -112,7 +113,12 @@ std::string OwnDirectory() {
 Result<pid_t> SpawnIn(const std::string& directory, const LaunchRequest& request,
                       const std::vector<DescriptorStep>& steps, const SpawnExtensions& extensions) {
   FileActions actions;
-  if (!directory.empty()) {
+  if (extensions.add_chdir == nullptr && HasOwnDirectory()) {
+    const int refused = EnterDirectory(directory);
+    if (refused == ENOSYS) return SysError{"cwd", ENOSYS, directory};
+    // As posix_spawn would say it.
+    if (refused != 0) return SysError{"exec", refused, request.executable};
+  } else if (!directory.empty()) {
     if (extensions.add_chdir == nullptr) return SysError{"cwd", ENOSYS, directory};
     const int refused = extensions.add_chdir(actions.get(), directory.c_str());
     if (refused != 0) return SysError{"cwd", refused, directory};

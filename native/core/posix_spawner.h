@@ -20,8 +20,9 @@ struct SpawnExtensions {
 };
 
 // Refuses (ENOSYS) where the steps close everything else and the C library offers no way to do it:
-// a leaky launch is never a fallback. ETXTBSY, which only says that another thread's child has not
-// reached its exec yet, is retried for up to 100 ms.
+// a leaky launch is never a fallback. Without add_chdir a lane changes its own directory, and
+// nobody else any. ETXTBSY, which only says that another thread's child has not reached its exec
+// yet, is retried for up to 100 ms.
 //
 // The error's stage is "exec" for whatever posix_spawn refused: it gives one errno for all steps.
 //

@@ -46,9 +46,13 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
   if (failure.stage === 'verify') return verifyError(plan, failure);
   if (errno === ENOSYS && failure.stage === 'descriptor') return noExactClose();
   if (errno === ENOSYS && failure.stage === 'cwd') {
-    return fail('chdir', "this C library cannot change the child's directory (glibc 2.29 can)", {
-      stagePath: plan.cwd,
-    });
+    return fail(
+      'chdir',
+      "neither this C library (glibc 2.29 can) nor a lane can change the child's directory",
+      {
+        stagePath: plan.cwd,
+      },
+    );
   }
   if (errno === ENOSYS && failure.stage === 'terminal') {
     return fail(

@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/lane_directory.h"
 #include "support/held_executable.h"
 #include "support/pipes_by_name.h"
 #include "support/process_facts.h"
@@ -162,6 +163,42 @@ TEST_CASE("a C library that lacks a step: refused where the child would not be a
     request.foreground_terminal = 0;
     CheckRefused(request, "terminal", ENOSYS, without);
   }
+  CHECK(before.Difference() == "");
+}
+
+TEST_CASE("a C library without chdir: a lane changes its own directory, and its umask follows") {
+  const Baseline before;
+  SpawnExtensions without = SpawnExtensions::Available();
+  without.add_chdir = nullptr;
+  const std::string ours = LinkText("/proc/self/cwd");
+  const mode_t mask = umask(0027);
+  const auto says = [&](const std::string& directory, const std::string& condition) {
+    LaunchRequest request = Shell(condition);
+    request.working_directory = directory;
+    return ExitCode(Spawn(request, without)) == 0;
+  };
+  std::promise<void> changed;
+  std::promise<void> started;
+  std::thread lane([&] {
+    REQUIRE(TakeOwnDirectory() == 0);
+    CHECK(says("/usr", "test $(pwd) = /usr && test $(umask) = 0027"));
+    CHECK(says("/", "test $(pwd) = /"));
+    CHECK(says("", "test $(pwd) = '" + ours + "'"));
+    LaunchRequest nowhere = Request({"/bin/true"});
+    nowhere.working_directory = "/nonexistent";
+    CheckRefused(nowhere, "exec", ENOENT, without);
+    umask(0077);
+    started.set_value();
+    changed.get_future().wait();
+    CHECK(says("/", "test $(umask) = 0037"));
+  });
+  started.get_future().wait();
+  // The lane has done neither to this thread.
+  CHECK(LinkText("/proc/self/cwd") == ours);
+  CHECK(umask(0037) == 0027);
+  changed.set_value();
+  lane.join();
+  umask(mask);
   CHECK(before.Difference() == "");
 }
 
