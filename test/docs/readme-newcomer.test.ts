@@ -31,13 +31,13 @@ async function findPort(): Promise<number> {
   throw new Error('no port is free');
 }
 
-/** What `npm pack` takes of a clone, and what the build made there. */
+/** What `npm pack` takes of a clone, but for prebuilt addons: they may be older than what is tested. */
 function cloneInto(folder: string): void {
   const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     files: string[];
   };
   for (const name of [...manifest.files, 'package.json', 'README.md', 'LICENSE']) {
-    if (!existsSync(path.join(root, name))) continue;
+    if (name === 'prebuilds' || !existsSync(path.join(root, name))) continue;
     cpSync(path.join(root, name), path.join(folder, name), { recursive: true });
   }
 }
@@ -59,7 +59,6 @@ function makeProject(uid: number | undefined) {
 /** What the installation of a package without a fitting addon compiles, which takes a minute. */
 function addAddon(folder: string): void {
   const installed = path.join(folder, 'node_modules/sallyport');
-  if (existsSync(path.join(installed, 'prebuilds'))) return;
   for (const name of ['sallyport.node', 'sallyport-launcher', 'sallyport-probe']) {
     const built = path.join('build/Release', name);
     cpSync(path.join(root, built), path.join(installed, built));
