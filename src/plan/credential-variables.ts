@@ -20,6 +20,7 @@ export interface CredentialVariables {
   remove?: readonly string[];
   /** Absolute paths of files that were made for the run: for the record. */
   files?: readonly string[];
+  /** Why they are given, for the record. Default: `no reason given`. */
   reason?: string;
 }
 
