@@ -16,7 +16,7 @@ import { type BareMachine, type Manager, makeBareMachine, managers, pack } from 
 import { startRegistry, type Registry } from './registry.js';
 import { makeScratch, root } from '../support/fixtures.js';
 import type { Printed } from '../support/programs.js';
-import { onEachNode } from '../support/runtimes.js';
+import { onEachRuntime } from '../support/runtimes.js';
 import { needs } from '../support/tools.js';
 
 const COMPILERS = ['python3', 'python', 'make', 'g++', 'c++', 'gcc', 'cc', 'clang', 'clang++'];
@@ -54,6 +54,7 @@ needs('npm', 'npm run prebuilds', 'npm run test:managers').describe('the tarball
     const folder = machine.emptyFolder();
     writeFileSync(path.join(folder, 'package.json'), '{ "name": "user", "private": true }');
     copyFileSync(path.join(import.meta.dirname, 'use.cjs'), path.join(folder, 'use.cjs'));
+    writeFileSync(path.join(folder, 'version.cjs'), 'console.log(process.version);');
     const command = [managers[manager](), ...words[manager].install, ...flags];
     const printed = await machine.run(command, folder);
     expect(printed, JSON.stringify(printed)).toMatchObject({ code: 0, signal: null });
@@ -176,11 +177,12 @@ needs('npm', 'npm run prebuilds', 'npm run test:managers').describe('the tarball
     });
   });
 
-  onEachNode((node) => {
+  onEachRuntime(({ command: [file, ...args] }) => {
     it('works in the same folder', async () => {
-      const { stdout: version } = spawnSync(node, ['--version'], { encoding: 'utf8' });
-      const printed = await machine.run(['use.cjs'], withNpm, node);
-      expectUsed(printed, version.trim());
+      // That of Node which it is, or says it is like.
+      const version = await machine.run([...args, 'version.cjs'], withNpm, file);
+      const printed = await machine.run([...args, 'use.cjs'], withNpm, file);
+      expectUsed(printed, version.stdout.trim());
       expect(existsSync(path.join(withNpm, 'node_modules/sallyport/build'))).toBe(false);
     });
   });

@@ -183,13 +183,14 @@ needs('npm', 'npm run prebuilds').describe('the tarball', () => {
 
   it('has what is needed and nothing else', () => {
     const wanted = [
-      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|binding\.gyp)$/,
+      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|binding\.gyp)$/,
       /^dist\/[^.]+(\.d)?\.[cm]?[jt]s$/,
       /^native\/[a-z_]*sources\.txt$/,
       /^native\/(binding|core|launcher|probe)\/\w+\.(c|cc|h)$/,
       /^scripts\/(install|node-headers)\.js$/,
       /^prebuilds\/linux-(x64|arm64)\/(node\.napi\.glibc\.node|sallyport-(launcher|probe))$/,
-      /^schema\/[\w.]+\.json$/,
+      /^schema\/[\w.-]+\.json$/,
+      /^man\/sallyport\.1$/,
       /^docs\/[\w/.-]+$/,
       /^examples\//,
     ];
