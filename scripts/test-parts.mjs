@@ -22,17 +22,19 @@ export const partNames = [...Object.keys(folders), NATIVE];
 
 const isTestFile = (name) => name.endsWith('.test.ts');
 
+/** Below a folder, and by paths from there. What is installed there is never entered: it is much. */
+export function listTestFiles(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isDirectory()) return isTestFile(entry.name) ? [entry.name] : [];
+    if (entry.name === 'node_modules') return [];
+    return listTestFiles(path.join(folder, entry.name)).map((name) => path.join(entry.name, name));
+  });
+}
+
 /** @returns {string[]} folders of test/ that have test files somewhere in them, and such files */
 function listEntries() {
-  return readdirSync(path.join(root, 'test'), { withFileTypes: true })
-    .filter((entry) =>
-      entry.isDirectory()
-        ? readdirSync(path.join(root, 'test', entry.name), { recursive: true })
-            .filter((name) => !name.split(path.sep).includes('node_modules'))
-            .some(isTestFile)
-        : isTestFile(entry.name),
-    )
-    .map(({ name }) => name);
+  const files = listTestFiles(path.join(root, 'test'));
+  return [...new Set(files.map((name) => name.split(path.sep)[0]))];
 }
 
 /**

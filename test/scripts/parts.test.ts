@@ -15,10 +15,11 @@ interface Counts {
 interface Parts {
   partNames: string[];
   filtersOf: (part: string) => string[];
+  listTestFiles: (folder: string) => string[];
   readReport: (part: string) => Counts;
 }
 
-const { partNames, filtersOf, readReport } = (await import(
+const { partNames, filtersOf, listTestFiles, readReport } = (await import(
   path.join(root, 'scripts/test-parts.mjs')
 )) as Parts;
 
@@ -26,13 +27,12 @@ const ofVitest = partNames.filter((part) => part !== 'native');
 
 describe('the parts of a test run', () => {
   it('have each test file once', () => {
-    const files = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
-      .map((name) => `test/${name}`);
+    const files = listTestFiles(path.join(root, 'test')).map((name) => `test/${name}`);
     expect(files.length).toBeGreaterThan(100);
+    const filters = new Map(ofVitest.map((part) => [part, filtersOf(part)]));
     const inParts = files.map((file) => [
       file,
-      ofVitest.filter((part) => filtersOf(part).some((filter) => file.includes(filter))),
+      ofVitest.filter((part) => filters.get(part)?.some((filter) => file.includes(filter))),
     ]);
     expect(inParts.filter(([, parts]) => parts!.length !== 1)).toEqual([]);
   });
