@@ -6,7 +6,7 @@ import { inNode } from '../../support/node-script.js';
 import { copyPackage, launcherOf } from '../../support/package-copy.js';
 import { needs } from '../../support/tools.js';
 
-const tryPackage = (copy: string) =>
+const tryPackage = (copy: string, unprivileged = false) =>
   inNode(
     async ({ storm, processes, fixture, require }, from) => {
       const sallyport = require(from) as typeof import('../../../src/index.js');
@@ -41,7 +41,7 @@ const tryPackage = (copy: string) =>
       return { errors, children, plain: (await plain.exited).code };
     },
     copy,
-    { publicly: true },
+    { publicly: true, unprivileged },
   );
 
 const copyWith = (change: (launcher: string) => void): string => {
@@ -73,12 +73,13 @@ describe('a launcher that', () => {
     expect({ children, plain }).toEqual({ children: false, plain: 0 });
   });
 
-  needs('root').it('may not be executed, by anybody', async () => {
+  needs('root').it('may not be executed, and whose mode is not ours to set', async () => {
     const copy = copyWith((launcher) => chmodSync(launcher, 0o644));
-    const { errors, plain } = await tryPackage(copy);
+    const { errors, plain } = await tryPackage(copy, true);
     expect(errors).toHaveLength(3);
     for (const error of errors) {
       expect(error).toMatchObject({ code: 'EACCES', stage: 'launcher' });
+      expect((error as { message: string }).message).toContain('make it executable');
     }
     expect(plain).toBe(0);
   });
