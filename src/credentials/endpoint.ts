@@ -1,7 +1,7 @@
 // The endpoint on 127.0.0.1: who asks, with which token, for what; and an answer at once.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 import type { Verification } from './caller.js';
 
@@ -53,6 +53,8 @@ export interface EndpointWish {
 /** A request has no body, few headers, and comes at once. */
 const REQUEST_TIME = 5_000;
 const HEADER_BYTES = 8_192;
+/** In which nothing was asked yet: of more the oldest goes, so that nobody keeps the run out by waiting. */
+const WAITING_CONNECTIONS = 128;
 const CONNECTIONS = 256;
 
 export class Endpoint {
@@ -85,7 +87,15 @@ export class Endpoint {
       server.listen(0, '127.0.0.1', resolve);
     });
     const endpoint = new Endpoint(server);
+    const waiting = new Set<Socket>();
+    server.on('connection', (socket) => {
+      waiting.add(socket);
+      socket.once('close', () => waiting.delete(socket));
+      const [oldest] = waiting;
+      if (waiting.size > WAITING_CONNECTIONS) oldest?.destroy();
+    });
     server.on('request', (request, response) => {
+      waiting.delete(request.socket);
       endpoint.#respond(wish, request, response).catch(() => response.destroy());
     });
     // The run keeps its parent alive, and its endpoint does not.
