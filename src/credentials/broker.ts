@@ -98,7 +98,11 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
             issued.discard(minted);
           },
           changed: () => {
-            this.#changed(fresh);
+            this.#writeFiles();
+            this.#tell('state', fresh.status);
+          },
+          lapsed: () => {
+            this.#writeFiles();
           },
           describe,
         },
@@ -275,14 +279,13 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     return verifyCaller(port, endpoint, this.#root);
   }
 
-  #changed(fresh: Freshness): void {
+  #writeFiles(): void {
     try {
       this.#assembly?.writeFiles();
     } catch (error) {
       // The disk is full, say: what stands there stays until the next time.
       this.#log.addFileError(this.#describe(error));
     }
-    this.#tell('state', fresh.status);
   }
 
   /** Later, so that what a listener throws is thrown from the event loop, and nothing is cut short. */

@@ -9,6 +9,8 @@ export interface FreshnessListener {
   /** A set that nobody will use: it came too late. */
   discard(minted: Minted): void;
   changed(): void;
+  /** What it had holds no longer, while another is being minted. */
+  lapsed(): void;
   /** An error's text without secrets. */
   describe(error: unknown): string;
 }
@@ -56,6 +58,7 @@ export class Freshness {
   #underWay: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #state: CredentialState = 'refreshing';
+  #held = false;
   #minted = 0;
   readonly #outages: Outage[] = [];
 
@@ -181,9 +184,12 @@ export class Freshness {
         : holds
           ? 'fresh'
           : 'expired';
-    if (state === this.#state) return;
-    this.#state = state;
-    this.#listener.changed();
+    const lapsed = this.#held && !holds;
+    this.#held = holds;
+    if (state !== this.#state) {
+      this.#state = state;
+      this.#listener.changed();
+    } else if (lapsed) this.#listener.lapsed();
   }
 
   #renew(): Promise<void> {

@@ -57,6 +57,7 @@ const NOBODY = {
   accept: () => undefined,
   discard: () => undefined,
   changed: () => undefined,
+  lapsed: () => undefined,
   describe: () => '',
 };
 

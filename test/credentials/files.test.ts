@@ -104,6 +104,23 @@ describe('a file of a credential', () => {
     expect(existsSync(file)).toBe(false);
   });
 
+  it('is taken away as well while the mint of the next one hangs', async () => {
+    const made = madeUpPassword(300, { delivery, mintDeadline: 60_000 });
+    const { mint } = made.source;
+    const hangs = () => new Promise<never>(() => undefined);
+    const source = {
+      ...made.source,
+      mint: ((context) => (made.passwords.length > 0 ? hangs() : mint(context))) as typeof mint,
+    };
+    const broker = open({ ...made, source }, makeScratch());
+    const { files } = await broker.open();
+    const [file = ''] = files;
+    expect(existsSync(file)).toBe(true);
+    await waitFor('its end', () => !existsSync(file));
+    expect(broker.status()[0]).toMatchObject({ state: 'refreshing', lastError: null });
+    await broker.close();
+  });
+
   it('is never written through a symlink of a hostile workspace', async () => {
     const elsewhere = makeScratch();
     for (const place of ['.config', '.config/tool', '.config/tool/password']) {
