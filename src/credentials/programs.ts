@@ -1,5 +1,6 @@
 // Sources: a program that prints a credential, and a file that somebody else keeps fresh.
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 
 import { invalid } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
@@ -93,9 +94,21 @@ export function fileSource(options: FileSource): CredentialSource {
   const { path, parse = parseCredential } = own as Partial<FileSource>;
   if (typeof path !== 'string' || path === '') throw wrong('path', 'must be a path');
   return source(options, async ({ signal }) => {
-    const text = await readFile(path, { encoding: 'utf8', signal });
-    return parseQuietly(parse, text, 'the file');
+    return parseQuietly(parse, await readRegular(path, signal), 'the file');
   });
+}
+
+/** A pipe would be waited for by a thread that nobody can stop, and a device has no end. */
+async function readRegular(path: string, signal: AbortSignal): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const facts = await file.stat();
+    if (!facts.isFile()) throw new MintError(`${path} is no regular file`);
+    if (facts.size > MOST_OUTPUT) throw new MintError(`${path} has more than ${MOST_OUTPUT} bytes`);
+    return await file.readFile({ encoding: 'utf8', signal });
+  } finally {
+    await file.close();
+  }
 }
 
 function source(

@@ -1,4 +1,5 @@
 // Where credentials come from: a role, a program, a file.
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -185,6 +186,22 @@ describe('a file', () => {
       parse: (text) => ({ values: { token: text.trim() }, expiresAt: null }),
     });
     expect((await mint(source)).values).toEqual({ token: 'made-up' });
+  });
+
+  it('is one with an end, that nobody has to wait for', async () => {
+    const fifo = path.join(makeScratch(), 'pipe');
+    execFileSync('mkfifo', [fifo]);
+    const large = path.join(makeScratch(), 'large');
+    writeFileSync(large, 'x'.repeat((1 << 20) + 1));
+    for (const [file, why] of [
+      [fifo, 'is no regular file'],
+      ['/dev/zero', 'is no regular file'],
+      ['/', 'is no regular file'],
+      [large, 'has more than 1048576 bytes'],
+    ] as const) {
+      const source = fileSource({ name: 'x', reason: 'y', path: file, delivery: [] as never });
+      await expect(mint(source)).rejects.toThrow(`${file} ${why}`);
+    }
   });
 });
 
