@@ -15,6 +15,7 @@ import {
   type CredentialSource,
   type Delivery,
 } from '../credentials.js';
+import { veil } from '../credentials/mask.js';
 import { createEnvironment } from '../index.js';
 import { describeFaults, type Issue } from '../schema-faults.js';
 import {
@@ -23,7 +24,8 @@ import {
   type DeliveryEntry,
   type SourceEntry,
 } from './credentials-schema.js';
-import { UsageError } from './failure.js';
+import { EXIT, UsageError } from './failure.js';
+import { complain } from './output.js';
 
 const MODULES: ReadonlySet<string> = new Set(['.js', '.mjs', '.cjs']);
 /** Of a message: the first says most. */
@@ -40,6 +42,13 @@ export async function readSources(path: string, runId: string): Promise<Credenti
 /** It gives an array, or a function of `{ runId }` that does; code of the caller's, with our rights. */
 async function loadModule(path: string, runId: string): Promise<CredentialSource[]> {
   let given: unknown;
+  // Where nothing is left that could settle its promise Node ends, by itself and with code 0.
+  const unsettled = (): void => {
+    const fault = 'ended this process, or waits for what never comes: nothing was started';
+    complain(faulty(path, [fault]).message);
+    process.exitCode = EXIT.failed;
+  };
+  process.once('exit', unsettled);
   try {
     const { default: exported } = (await import(pathToFileURL(resolve(path)).href)) as {
       default?: unknown;
@@ -49,7 +58,9 @@ async function loadModule(path: string, runId: string): Promise<CredentialSource
         ? await (exported as (about: { runId: string }) => unknown)({ runId })
         : exported;
   } catch (error) {
-    throw faulty(path, [`cannot be loaded: ${firstLine(error)}`]);
+    throw faulty(path, [`cannot be loaded: ${veil(firstLine(error))}`]);
+  } finally {
+    process.off('exit', unsettled);
   }
   if (!Array.isArray(given)) {
     throw faulty(path, [
@@ -62,7 +73,8 @@ async function loadModule(path: string, runId: string): Promise<CredentialSource
 function readDescription(path: string): CredentialSource[] {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
+    // Some editors put a byte order mark in front.
+    value = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
   } catch (error) {
     // A syntax error's own message quotes the text, which may be anything.
     const { code } = error as NodeJS.ErrnoException;

@@ -147,7 +147,21 @@ async function main(): Promise<void> {
     const { sentence, exitCode } = explainFailure(error, findUsage(process.argv.slice(2)));
     complain(sentence);
     process.exitCode = exitCode;
+    leaveAtLast(exitCode);
   }
+}
+
+/** By then a mint that failed has been ended; what a source still has open holds up nobody. */
+const LAST = 4_000;
+
+/** Where something keeps the event loop alive: signals would end nobody, since a job listens to them. */
+function leaveAtLast(exitCode: number): void {
+  const leave = (): void => {
+    // eslint-disable-next-line @typescript-eslint/no-require-imports
+    const { native } = require('../native.js') as typeof import('../native.js');
+    native().exitNow(exitCode);
+  };
+  setTimeout(leave, LAST).unref();
 }
 
 void main();

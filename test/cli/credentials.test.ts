@@ -422,6 +422,39 @@ describe('what cannot be meant', () => {
     expect(code).toBe(125);
     expect(stderr).toContain(sentence);
   });
+
+  it.each([
+    ['export default () => new Promise(() => {})', 'ended this process, or waits for what never'],
+    ['await new Promise(() => {})', 'ended this process, or waits for what never comes'],
+    ['process.exit(0)', 'ended this process, or waits for what never comes: nothing was started'],
+    ["throw new Error('of https://me:made-up-5c@host')", 'cannot be loaded: of https://***@host'],
+  ])('a module: %s', async (text, sentence) => {
+    const file = path.join(makeScratch(), 'sources.mjs');
+    writeFileSync(file, text);
+    const marker = path.join(makeScratch(), 'started');
+    const { code, stderr } = await runCli(['run', '--credentials', file, 'touch', marker]);
+    expect(code).toBe(125);
+    expect(stderr.match(/\n/g)).toHaveLength(1);
+    expect(stderr).toContain(`sallyport: --credentials ${file}: ${sentence}`);
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  it('no source that keeps something open holds up the end where it cannot mint', async () => {
+    const file = path.join(makeScratch(), 'sources.mjs');
+    const source = `{ name: 'x', reason: 'y', mint, delivery: { by: 'env', variables: { X: 'x' } } }`;
+    const mint = `const mint = () => { setInterval(() => {}, 1000); throw new Error('refused'); };`;
+    writeFileSync(file, `${mint} export default [${source}];`);
+    const { code, stderr } = await runCli(['run', '--credentials', file, 'true']);
+    expect(code).toBe(125);
+    expect(stderr).toContain('credential x could not be minted: refused');
+  });
+
+  it('a byte order mark is none', async () => {
+    const { options } = makeScene(pgpass);
+    const [, file = ''] = options;
+    writeFileSync(file, `\uFEFF${readFileSync(file, 'utf8')}`);
+    expect(await runCli(['run', ...options, 'true'])).toMatchObject({ code: 0, stderr: '' });
+  });
 });
 
 describe.skipIf(!has('bash'))('on a terminal', () => {
