@@ -19,6 +19,9 @@ const SHAPES: readonly Shape[] = [
 
 /** A value is looked at up to here. */
 const LONGEST = 64 * 1024;
+const MOST_TOGETHER = 256;
+/** No rule looks past it. */
+const BETWEEN = '\n;\n';
 
 export async function judgeValues(
   variables: ReadonlyArray<readonly [name: string, value: string]>,
@@ -34,13 +37,42 @@ export async function judgeValues(
   }
   const linter = await loadLinter();
   if (typeof linter === 'string') return { found, limited: linter };
-  for (const [name, value] of variables) {
-    for (const rule of await linter(name, value.slice(0, LONGEST))) add(name, rule);
+  for (const batch of batchesOf(variables)) {
+    for (const [name, rule] of await linter(batch)) add(name, rule);
   }
   return { found, limited: null };
 }
 
-type Linter = (name: string, value: string) => Promise<readonly string[]>;
+interface Line {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** It keeps a record of each call and searches that for each: thousands of calls would take minutes. */
+function batchesOf(variables: ReadonlyArray<readonly [name: string, value: string]>): Line[][] {
+  const alone: Line[][] = [];
+  const batches: Line[][] = [];
+  let room = 0;
+  for (const [name, value] of variables) {
+    const text = `${name}=${value.slice(0, LONGEST)}`;
+    // Its comments switch rules off, for all that stands with them.
+    if (text.includes('secretlint')) {
+      alone.push([{ name, text }]);
+      continue;
+    }
+    if (text.length > room || batches.at(-1)?.length === MOST_TOGETHER) {
+      batches.push([]);
+      room = LONGEST;
+    }
+    batches.at(-1)?.push({ name, text });
+    room -= text.length;
+  }
+  return [...batches, ...alone];
+}
+
+type Linter = (
+  lines: readonly Line[],
+) => Promise<ReadonlyArray<readonly [name: string, what: string]>>;
 
 let loaded: Promise<Linter | string> | undefined;
 
@@ -59,26 +91,34 @@ async function load(): Promise<Linter | string> {
     const config = {
       rules: [{ id: '@secretlint/secretlint-rule-preset-recommend', rule: creator }],
     };
-    return async (name, value) => {
+    return async (lines) => {
       const { messages } = await lintSource({
         // As in a file of variables: some rules look for the name as well.
         source: {
           filePath: 'environment',
-          content: `${name}=${value}`,
+          content: lines.map(({ text }) => text).join(BETWEEN),
           ext: '',
           contentType: 'text',
         },
         options: { config, maskSecrets: true },
       });
       // The message itself is not used: it repeats how long the secret is.
-      return messages.map(
-        ({ ruleId, messageId }) => `${messageId} by secretlint's rule ${nameRule(ruleId)}`,
-      );
+      return messages.map(({ ruleId, messageId, range: [start] }) => [
+        findLine(lines, start),
+        `${messageId} by secretlint's rule ${nameRule(ruleId)}`,
+      ]);
     };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return `@secretlint/core and its recommended rules could not be loaded (${code ?? 'broken'})`;
   }
+}
+
+/** The name of the variable in which this place is. */
+function findLine(lines: readonly Line[], place: number): string {
+  let end = 0;
+  const line = lines.find(({ text }) => place < (end += text.length + BETWEEN.length));
+  return (line ?? lines.at(-1))?.name ?? '';
 }
 
 const nameRule = (id: string): string => id.replace(/^@secretlint\/secretlint-rule-/, '');
