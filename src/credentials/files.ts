@@ -24,6 +24,16 @@ import { OWN_FOLDER } from './formats.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const EEXIST = 17;
+const IN_THE_WAY = 'a symlink or a file stands in its place: remove that, or give another path';
+/** By errno: ENOENT, EACCES, ENOTDIR, ENOSPC, EROFS, ELOOP. */
+const ADVICE: Readonly<Record<number, string>> = {
+  2: 'its directory must be there',
+  13: 'its directory must be writable for this user',
+  20: IN_THE_WAY,
+  28: 'make room there, or give another home',
+  30: 'give a home that can be written to',
+  40: IN_THE_WAY,
+};
 
 /** Who the files belong to, where the run has another user than we. */
 export interface Owner {
@@ -189,7 +199,7 @@ export class CredentialFiles {
     } catch (error) {
       const { errno } = error as NodeJS.ErrnoException;
       if (errno === undefined) throw error;
-      throw refusal(-errno, step, path, '');
+      throw refusal(-errno, step, path, ADVICE[-errno] ?? '');
     }
   }
 }

@@ -20,7 +20,9 @@ export function resolveCwd(cwd: unknown, file: string, option = 'cwd'): string {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
       option,
-      'is empty; leave it out for the current directory',
+      option === 'cwd'
+        ? 'is empty; leave it out for the current directory'
+        : "is empty; write '.' for the current directory",
     );
   }
   if (path === null) return requireOwnDirectory(file);

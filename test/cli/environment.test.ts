@@ -232,7 +232,7 @@ wait`;
     [['--allow-env', 'CI:'], '--allow-env'],
     [['--set', secret], '--set, number 1: no variable with a value: write --set NAME=VALUE'],
     [['--set', `=${secret}`], '--set, number 1: no variable with a value: write --set NAME=VALUE'],
-    [['--workspace', ''], '--workspace: is empty'],
+    [['--workspace', ''], "--workspace: is empty; write '.' for the current directory"],
     [['--remove-home'], '--remove-home: needs --workspace'],
   ])('%j is refused in words of the command line', async (options, sentence) => {
     const { code, stderr, stdout } = await runCli(['run', ...options, 'true']);

@@ -129,7 +129,9 @@ describe('a file of a credential', () => {
       mkdirSync(path.dirname(link), { recursive: true });
       symlinkSync(elsewhere, link);
       const broker = open(madeUpPassword(60_000, { delivery }), home);
-      await expect(broker.open()).rejects.toMatchObject({ stage: 'credentials', stagePath: link });
+      const refusal = await refusalOf(broker.open());
+      expect(refusal).toMatchObject({ stage: 'credentials', stagePath: link });
+      expect(refusal.message).toMatch(/: remove (it|that), or give another path$/);
       expect(lstatSync(link).isSymbolicLink()).toBe(true);
     }
     const home = path.join(makeScratch(), 'home');
