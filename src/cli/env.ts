@@ -40,11 +40,11 @@ function formatDescription(
   const { count, grants, suspects } = inherited;
   const others = suspects.length - grants;
   const parts = [
-    `${paint(`${count} variables here`, 'bold')} would be inherited: ${grants} ${grants === 1 ? 'looks' : 'look'} like a credential, ${others} more ${others === 1 ? 'does' : 'do'} more than inform\n`,
+    `${paint(`${count} ${count === 1 ? 'variable' : 'variables'} here`, 'bold')} would be inherited: ${grants} ${grants === 1 ? 'looks' : 'look'} like a credential, ${others} more ${others === 1 ? 'does' : 'do'} more than inform\n`,
   ];
   if (suspects.length > 0) parts.push(formatTable(HEADING, suspects.map(describeSuspect)));
   parts.push(
-    `\n${paint(`${received.count} variables in a run`, 'bold')}${program === null ? '' : ` of ${clean(program)}`}\n`,
+    `\n${paint(`${received.count} ${received.count === 1 ? 'variable' : 'variables'} in a run`, 'bold')}${program === null ? '' : ` of ${clean(program)}`}\n`,
     line('of its own', received.fixed.join(' ')),
     line('passed through', received.passedThrough.join(' ')),
     ...received.grants.map((grant, index) =>

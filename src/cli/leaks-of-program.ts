@@ -95,5 +95,5 @@ function format(file: string, records: readonly LeakRecord[]): string {
     return [`${head}${leaks.length} would have been handed to it`, ...found];
   });
   const leaky = records.filter(({ leaks }) => leaks.length > 0).length;
-  return `${lines.join('\n')}\n${records.length} children, ${leaky} of them with more than their stdio\n`;
+  return `${lines.join('\n')}\n${records.length} ${records.length === 1 ? 'child' : 'children'}, ${leaky} of them with more than their stdio\n`;
 }

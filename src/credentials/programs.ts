@@ -79,7 +79,8 @@ export function commandSource(options: CommandSource): CredentialSource {
     const { outcome, output } = report;
     if (outcome.error !== undefined) throw new MintError(outcome.error.message);
     if (outcome.kind !== 'exited' || outcome.code !== 0) {
-      const how = outcome.kind === 'exited' ? `exit code ${outcome.code}` : outcome.kind;
+      const { kind, code, signal: by } = outcome;
+      const how = kind === 'exited' ? `exit code ${code}` : kind === 'signaled' ? by : kind;
       throw new MintError(
         `the program ended with ${how}; it wrote ${output.stderr.bytesSeen} bytes to stderr, which are not shown`,
       );
