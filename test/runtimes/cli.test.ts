@@ -14,7 +14,7 @@ onEachRuntime((runtime) => {
     consumer.run(runtime, [COMMAND_LINE, ...words], { input: 'typed\n' });
 
   it.each([
-    ['exit code', ['run', '--', 'sh', '-c', 'echo out; exit 3'], 3, 'out\n'],
+    ['exit code', ['run', '--quiet', '--', 'sh', '-c', 'echo out; exit 3'], 3, 'out\n'],
     ['stdin', ['run', 'cat'], 0, 'typed\n'],
     [
       'environment',
