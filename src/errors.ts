@@ -177,6 +177,11 @@ export function refused(code: CallerCode, message: string, details: ErrorDetails
   return new SallyportError(clean(message), { code, ...details });
 }
 
+/** What builds or mends the installed package. npm 12 and pnpm run no script that was not permitted, and do not fail. */
+export const REBUILD =
+  'run `npm rebuild sallyport`, and before it, with npm 12 or later, ' +
+  '`npm install-scripts approve sallyport`; with pnpm, `pnpm approve-builds`';
+
 export function unsupportedPlatform(why: string, cause?: unknown): SallyportError {
   return refused('ERR_SALLYPORT_UNSUPPORTED_PLATFORM', `sallyport cannot run here: ${why}`, {
     stage: 'platform',

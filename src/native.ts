@@ -3,7 +3,7 @@ import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import type { DescriptorObject } from './objects/object.js';
-import { systemError, unsupportedPlatform } from './errors.js';
+import { REBUILD, systemError, unsupportedPlatform } from './errors.js';
 import { requirePermissions } from './runtime.js';
 
 /** What the system refused. `errno` is positive, as in errno(3). */
@@ -256,7 +256,7 @@ function load(): NativeBinding {
     requireFreeDescriptor();
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
     throw unsupportedPlatform(
-      `its addon could not be loaded (${why}); if it was never built, run \`npm rebuild sallyport\` with python3, make and g++ installed`,
+      `its addon could not be loaded (${why}); if it was never built, install python3, make and g++, and ${REBUILD}`,
       cause,
     );
   }

@@ -2,7 +2,13 @@
 import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 
-import { refused, systemError, type ErrorDetails, type SallyportError } from '../errors.js';
+import {
+  REBUILD,
+  refused,
+  systemError,
+  type ErrorDetails,
+  type SallyportError,
+} from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import { native, type NativeFailure } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
@@ -127,8 +133,8 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
   if (failure.stage === 'launcher') {
     const advice =
       errno === EACCES
-        ? 'make it executable, as `npm rebuild sallyport` does, on a mount without noexec'
-        : 'it belongs beside the addon: run `npm rebuild sallyport`';
+        ? 'make it executable by chmod 755, as `npm rebuild sallyport` does, on a mount without noexec'
+        : `it belongs beside the addon: ${REBUILD}`;
     return fail('start the launcher', advice, {
       ...inferred,
       stagePath: failure.path,

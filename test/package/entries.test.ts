@@ -135,7 +135,10 @@ describe('where it cannot run', () => {
     const seen = run('bare/use.cjs', `const sallyport = require('sallyport'); ${attempt}`);
     for (const message of Object.values(seen as Record<string, string>)) {
       expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
-      expect(message).toContain('npm rebuild');
+      expect(message).toContain('npm rebuild sallyport');
+      // Without it, npm 12 rebuilds nothing and reports success.
+      expect(message).toContain('npm install-scripts approve sallyport');
+      expect(message).toContain('pnpm approve-builds');
     }
   });
 

@@ -69,6 +69,7 @@ describe('a launcher that', () => {
       const { message } = error as { message: string };
       expect(message).toContain(`start the launcher '${launcherOf(copy)}'`);
       expect(message).toContain('run `npm rebuild sallyport`');
+      expect(message).toContain('`npm install-scripts approve sallyport`');
     }
     expect({ children, plain }).toEqual({ children: false, plain: 0 });
   });
