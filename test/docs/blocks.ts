@@ -50,6 +50,10 @@ export function findFault(document: Document, index: number): string | undefined
     return before === 'run' || before === 'server' ? undefined : 'output of nothing';
   }
   if (language === '' || language === 'text' || !isUse(use)) return `nobody runs \`${block.info}\``;
+  // zsh takes them at its prompt for arguments, unless it is told otherwise.
+  if (language === 'sh' && use !== 'file' && /(^|\s)#(?!!)/m.test(block.code)) {
+    return 'a comment behind a command that people copy';
+  }
   if ((use === 'file') !== (name !== undefined)) return `a name goes with file, and only with it`;
   return undefined;
 }
