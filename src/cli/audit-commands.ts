@@ -41,7 +41,8 @@ ${CODES}
 Examples:
   sallyport audit 4242
   sallyport audit 4242 --tree --html tree.html
-  sallyport run --explain --json ./server > plan.json; sallyport audit 4242 --against plan.json`,
+  sallyport run --explain --json ./server > plan.json
+  sallyport audit 4242 --against plan.json`,
     )
     .action(async (pid: string | undefined, flags: AuditFlags) => {
       const { audit } = require('./audit.js') as typeof import('./audit.js');

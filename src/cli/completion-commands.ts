@@ -20,11 +20,14 @@ export function addCompletionCommands(program: Command): void {
     .addHelpText(
       'after',
       `
+That of bash is read in ~/.bashrc, that of zsh in ~/.zshrc, after compinit; that
+of fish is written to a file once.
+
 Exit code: 0, or 125 where sallyport failed or was called wrongly.
 
 Examples:
-  source <(sallyport completion bash)                       # in ~/.bashrc
-  sallyport completion zsh > "\${fpath[1]}/_sallyport"       # once
+  source <(sallyport completion bash)
+  source <(sallyport completion zsh)
   sallyport completion fish > ~/.config/fish/completions/sallyport.fish`,
     )
     .action((shell: string | undefined) => {

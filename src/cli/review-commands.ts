@@ -124,9 +124,10 @@ function addReport(program: Command): void {
     .addHelpText(
       'after',
       `
-Exit code: 0; with two files 1 where they differ; with --verify 1 where the chain
-is broken; 125 sallyport failed or was called wrongly. A chain that is whole says
-nothing of records that were cut off at its end: keep its last digest elsewhere.
+Exit code: 0; with two files 1 where they differ; with --verify 1 where the
+chain is broken; 125 sallyport failed or was called wrongly. A chain that is
+whole says nothing of records that were cut off at its end: keep its last digest
+elsewhere.
 
 Examples:
   sallyport report runs.jsonl

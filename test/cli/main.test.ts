@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import type { CommandModel } from '../../src/cli/command-model.js';
 import { root } from '../support/fixtures.js';
 import { readAll } from '../support/processes.js';
 import { runCli, startCli } from './command-line.js';
@@ -30,7 +31,23 @@ describe('help and version', () => {
     }
     expect(stdout).toMatch(/inherits\s+the\s+standard\s+channels\s+0,\s+1\s+and\s+2/);
     expect(stdout).toMatch(/127[^]*126[^]*125/);
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it('is no wider than a terminal of 80 columns, of any command', async () => {
+    const { program } = JSON.parse((await runCli(['completion', 'json'])).stdout) as {
+      program: CommandModel;
+    };
+    const list = (command: CommandModel, names: string[]): string[][] => [
+      names,
+      ...command.commands.flatMap((each) => list(each, [...names, each.name])),
+    ];
+    const commands = list(program, []).filter((names) => names.at(-1) !== 'help');
+    expect(commands.length).toBeGreaterThan(14);
+    for (const names of commands) {
+      const { code, stdout } = await runCli([...names, '--help']);
+      expect(code, names.join(' ')).toBe(0);
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    }
   });
 
   it.each([['--version'], ['-V']])('%s prints the version of the package', async (flag) => {
