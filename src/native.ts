@@ -1,5 +1,5 @@
 // The typed binding: the only file that loads the addon.
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import type { DescriptorObject } from './objects/object.js';
@@ -237,6 +237,16 @@ export function isFailure(value: unknown): value is NativeFailure {
   return typeof value === 'object' && value !== null && 'stage' in value;
 }
 
+/** Above the code of a bundle is the package that was bundled, or none. */
+function isOurPackage(root: string): boolean {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    return (manifest as { name?: unknown }).name === 'sallyport';
+  } catch {
+    return false;
+  }
+}
+
 function load(): NativeBinding {
   if (process.platform !== 'linux') {
     throw unsupportedPlatform(`it runs on Linux only, and this is ${process.platform}`);
@@ -254,6 +264,13 @@ function load(): NativeBinding {
     return binding;
   } catch (cause) {
     requireFreeDescriptor();
+    if (!isOurPackage(root)) {
+      throw unsupportedPlatform(
+        `its code is in '${__dirname}', without its package: leave sallyport out of the bundle ` +
+          '(an external module), and install it where the bundle runs',
+        cause,
+      );
+    }
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
     throw unsupportedPlatform(
       `its addon could not be loaded (${why}); if it was never built, install python3, make and g++, and ${REBUILD}`,

@@ -142,6 +142,20 @@ describe('where it cannot run', () => {
     }
   });
 
+  it('in a bundle: the error says to leave it out', () => {
+    const folder = path.join(scratch, 'bundled');
+    cpSync(path.join(root, 'dist'), path.join(folder, 'out'), { recursive: true });
+    const finder = 'node_modules/node-gyp-build';
+    cpSync(path.join(root, finder), path.join(folder, finder), { recursive: true });
+    writeFileSync(path.join(folder, 'package.json'), '{"name":"an-application"}');
+    const seen = run('bundled/use.cjs', `const sallyport = require('./out/index.js'); ${attempt}`);
+    for (const message of Object.values(seen as Record<string, string>)) {
+      expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
+      expect(message).toContain('leave sallyport out of the bundle');
+      expect(message).not.toContain('npm rebuild');
+    }
+  });
+
   it('installing on another platform builds nothing and succeeds', () => {
     const { status, stdout } = spawnSync(
       process.execPath,
