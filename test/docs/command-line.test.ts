@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { EXIT } from '../../src/cli/failure.js';
 import { root } from '../support/fixtures.js';
-import { firstNames, readDocument } from './markdown.js';
+import { firstNames, readDocument, readDocuments } from './markdown.js';
 
 const rowsOf = (page: string, command: string): string[][] =>
   readDocument(page).sections.find(({ heading }) => heading === `sallyport ${command}`)?.rows ?? [];
@@ -64,4 +64,22 @@ describe('docs/review.md', () => {
     expect(flags.length).toBeGreaterThan(2);
     expect(firstNames(rowsOf('docs/review.md', command)).sort()).toEqual(flags.sort());
   });
+});
+
+describe('pages that have `sallyport` typed', () => {
+  const typed = readDocuments().filter(
+    ({ file, blocks }) =>
+      file.startsWith('docs/') &&
+      blocks.some(({ info, code }) => info.startsWith('sh ') && /^(?:.* )?sallyport /m.test(code)),
+  );
+
+  it('are known', () => expect(typed.length).toBeGreaterThan(7));
+
+  // npm installs it into a folder of the project that is in no PATH.
+  it.each(typed.map((document) => [document.file, document] as const))(
+    '%s says how it gets into PATH',
+    (_, { links }) => {
+      expect(links.map(({ target }) => target)).toContain('README.md#the-command');
+    },
+  );
 });
