@@ -67,7 +67,9 @@ try {
     ...(record === undefined ? {} : { record }),
   });
   // Whoever ends us ends the run with all that it started, and its credentials.
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => run.abort());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => run.abort());
+  // SIGHUP comes of a terminal that was closed: what is printed afterwards fails.
+  process.stdout.on('error', () => {});
   const report = await run;
   const { outcome, output, inheritance, cleanup, credentials } = report;
 

@@ -1,9 +1,9 @@
 // A CI runner: the steps of a job one after another, each held to its deadline, nothing left behind.
 //   node examples/ci-runner/runner.mjs [job.json [folder for logs and records]]
 // Exit code: 0 where every step succeeded, that of the step that failed, 124 at a deadline,
-// 125 where the job or a step could not be started.
+// 125 where the job or a step could not be started, 128+n where signal n ended the job.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,6 +15,19 @@ const [jobFile = here('job.json'), results = mkdtempSync(path.join(tmpdir(), 'ci
 
 /** Seconds. A step that says nothing has this. */
 const DEADLINE = 600;
+
+// Whoever ends us ends the step with all that it started, and the job.
+const end = new AbortController();
+let endedBy;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  // Not once: a shell passes on what its terminal has sent already.
+  process.on(signal, () => {
+    endedBy = signal;
+    end.abort();
+  });
+}
+// SIGHUP comes of a terminal that was closed: what is printed afterwards fails.
+process.stdout.on('error', () => {});
 
 function readJob(file) {
   const { name, steps } = JSON.parse(readFileSync(file, 'utf8'));
@@ -32,6 +45,7 @@ async function runStep({ name, run: [program, ...args], environment, deadline },
     env: createEnvironment({ runId: name, workspace: folder, set: environment ?? {} }),
     deadline: (deadline ?? DEADLINE) * 1000,
     grace: 1000,
+    signal: end.signal,
     // All of it goes to the file, both channels in true order; in memory its end, for the summary.
     output: {
       merge: true,
@@ -45,8 +59,8 @@ async function runStep({ name, run: [program, ...args], environment, deadline },
     record: path.join(results, 'records.jsonl'),
   });
   const { outcome, output, cleanup } = report;
-  const end = outcome.code ?? outcome.signal ?? outcome.error?.message ?? '';
-  console.log(`${name}: ${outcome.kind} ${end}; ${output.stdout.bytesSeen} bytes in ${log}`);
+  const how = outcome.code ?? outcome.signal ?? outcome.error?.message ?? '';
+  console.log(`${name}: ${outcome.kind} ${how}; ${output.stdout.bytesSeen} bytes in ${log}`);
   for (const { signal, processes } of cleanup.signalled) {
     console.log(`  left running, ended by ${signal}: ${processes}`);
   }
@@ -59,6 +73,7 @@ async function runStep({ name, run: [program, ...args], environment, deadline },
 }
 
 function exitCode({ kind, code }, { survivors }) {
+  if (endedBy !== undefined) return 128 + constants.signals[endedBy];
   if (kind === 'deadline') return 124;
   if (kind === 'exited' && code !== 0) return code;
   return kind === 'exited' && survivors.length === 0 ? 0 : 125;

@@ -1,5 +1,5 @@
 // The agent harness: its task has its token and no login, and leaves nothing behind.
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -96,17 +96,23 @@ describe('examples/agent-harness', () => {
     expect(listMarked(mark)).toEqual([]);
   });
 
-  it('ended by SIGTERM, it ends the run first', async () => {
-    const mark = `left-by-ended-${String(process.pid)}`;
-    const { task } = writeTask(mark);
-    const harness = startExample(HARNESS, [task], { env });
-    const printed = finish(harness);
-    await waitFor('what the task leaves', () => listMarked(mark).length > 0);
-    harness.kill('SIGTERM');
-    const { code, stdout } = await printed;
-    expect(code).toBe(1);
-    expect(stdout).toContain('outcome: aborted');
-    expect(stdout).toContain('its token afterwards: refused');
-    expect(listMarked(mark)).toEqual([]);
-  });
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'ended by %s, it ends the run first',
+    async (by) => {
+      const mark = `left-by-${by}-${String(process.pid)}`;
+      const { task } = writeTask(mark);
+      const TMPDIR = makeScratch();
+      const harness = startExample(HARNESS, [task], { env: { ...env, TMPDIR } });
+      const printed = finish(harness);
+      await waitFor('what the task leaves', () => listMarked(mark).length > 0);
+      harness.kill(by);
+      harness.kill(by);
+      const { code, stdout } = await printed;
+      expect(code).toBe(1);
+      expect(stdout).toContain('outcome: aborted');
+      expect(stdout).toContain('its token afterwards: refused');
+      expect(listMarked(mark)).toEqual([]);
+      expect(readdirSync(TMPDIR)).toEqual([]);
+    },
+  );
 });

@@ -1,12 +1,12 @@
 // The CI runner: steps one after another, their logs, records and exit codes, and nothing left.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { makeScratch, root } from '../support/fixtures.js';
-import { listMarked } from '../support/processes.js';
-import { runExample, type Printed } from './support.js';
+import { listMarked, waitFor } from '../support/processes.js';
+import { finish, runExample, startExample, type Printed } from './support.js';
 
 interface Step {
   name: string;
@@ -90,6 +90,28 @@ describe('examples/ci-runner', () => {
     expect(stdout).toMatch(/^slow: deadline /);
     expect(stdout).toMatch(/left running, ended by SIGKILL: \d/);
     expect(listMarked(mark)).toEqual([]);
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('ended by %s, it ends the step and leaves nothing', async (by, expected) => {
+    const mark = `left-by-${by}-${String(process.pid)}`;
+    const step = sh('slow', `setsid sh -c 'sleep 300; :' ${mark} & sleep 300`);
+    const [job = '', results = ''] = writeJob([step, sh('never', 'exit 0')]);
+    const TMPDIR = makeScratch();
+    const runner = startExample(RUNNER, [job, results], { env: { TMPDIR } });
+    const printed = finish(runner);
+    await waitFor('the step', () => listMarked(mark).length > 0);
+    runner.kill(by);
+    runner.kill(by);
+    const { code, stdout } = await printed;
+    expect(code).toBe(expected);
+    expect(stdout).toMatch(/^slow: aborted /);
+    expect(stdout).not.toContain('never');
+    expect(listMarked(mark)).toEqual([]);
+    expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
   it('a step that starts a daemon succeeds, and the daemon is gone before the next step', async () => {
