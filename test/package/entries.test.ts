@@ -68,6 +68,22 @@ describe('a user of the package', () => {
     expect(seen).toEqual([]);
   });
 
+  it('finds types of each entry by a resolution that knows no exports', () => {
+    const { exports, typesVersions } = JSON.parse(
+      readFileSync(path.join(root, 'package.json'), 'utf8'),
+    ) as {
+      exports: Record<string, string | { require: { types: string } }>;
+      typesVersions: Record<'*', Record<string, string[]>>;
+    };
+    const entries = Object.entries(exports).flatMap(([name, target]) =>
+      name === '.' || typeof target === 'string'
+        ? []
+        : [[name.replace('./', ''), [target.require.types]] as const],
+    );
+    expect(entries.length).toBeGreaterThan(4);
+    expect(typesVersions).toEqual({ '*': Object.fromEntries(entries) });
+  });
+
   it('loads no addon by importing it', () => {
     const seen = run(
       'lazy.cjs',
