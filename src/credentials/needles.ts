@@ -85,9 +85,7 @@ export class Needles {
       const rest = bytes.length - at;
       const isBeginning = this.#starting
         .get(pair(bytes, at))
-        ?.some(
-          (needle) => needle.length > rest && needle.compare(bytes, at, last + 1, 0, rest) === 0,
-        );
+        ?.some((needle) => needle.length > rest && isSame(bytes, at, needle, rest));
       if (isBeginning === true) return rest;
     }
     return last >= 0 && this.#firsts.has(bytes[last] ?? 0) ? 1 : 0;
@@ -101,9 +99,7 @@ export class Needles {
         .get(pair(bytes, at))
         ?.some(
           (needle) =>
-            needle.length > rest &&
-            rest * 2 >= needle.length &&
-            needle.compare(bytes, at, bytes.length, 0, rest) === 0,
+            needle.length > rest && rest * 2 >= needle.length && isSame(bytes, at, needle, rest),
         );
       if (isHalf === true) return at;
     }
@@ -120,8 +116,13 @@ function hash(bytes: Buffer, at: number): number {
 const pair = (bytes: Buffer, at: number): number => ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 
 function isAt(bytes: Buffer, start: number, needle: Buffer): boolean {
-  const end = start + needle.length;
-  return end <= bytes.length && needle.compare(bytes, start, end) === 0;
+  return start + needle.length <= bytes.length && isSame(bytes, start, needle, needle.length);
+}
+
+/** Not by Buffer.compare(): Deno 2.9 was seen to come to it with a length that is ruled out before. */
+function isSame(bytes: Buffer, start: number, needle: Buffer, length: number): boolean {
+  for (let i = 0; i < length; i++) if (bytes[start + i] !== needle[i]) return false;
+  return true;
 }
 
 function add(map: Map<number, Buffer[]>, key: number, needle: Buffer): void {
