@@ -40,7 +40,7 @@ describe('sallyport leaks -- <program>', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^said by the program\ntrue \(pid \d+, started by \d+\): 1 would have/);
     expect(stdout).toContain('  30! file /etc/hosts (read): its parent inherited it\n');
-    expect(stdout).toMatch(/1 children, 1 of them with more than their stdio\n$/);
+    expect(stdout).toMatch(/1 child, 1 of them with more than their stdio\n$/);
   });
 
   it('finds nothing where there is nothing', async () => {
