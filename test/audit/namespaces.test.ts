@@ -133,6 +133,8 @@ needs('unshare', 'another uid').it(
     const seen = await inNode(
       ({ sallyport, require, scratch }) => {
         (require('node:fs') as typeof import('node:fs')).chmodSync(scratch, 0o777);
+        // Loads the addon, which that user may not read where the checkout is in a private folder.
+        sallyport.auditSelf();
         process.setgid?.(65534);
         process.setuid?.(65534);
         const { verdict, unreadable } = sallyport.auditProcess(1, { against: { descriptors: [] } });
