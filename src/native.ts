@@ -242,8 +242,12 @@ function isOurPackage(root: string): boolean {
   try {
     const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     return (manifest as { name?: unknown }).name === 'sallyport';
-  } catch {
-    return false;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EACCES') return false;
+    throw unsupportedPlatform(
+      `its package in '${root}' may not be read by this user: open it, or install it elsewhere`,
+      cause,
+    );
   }
 }
 

@@ -86,6 +86,31 @@ describe('a launcher that', () => {
   });
 });
 
+needs('root').it('a package that this user may not read says so, once it is needed', async () => {
+  const copy = copyPackage();
+  const seen = await inNode(
+    ({ require }, from) => {
+      const sallyport = require(from) as typeof import('../../../src/index.js');
+      (require('node:fs') as typeof import('node:fs')).chmodSync(from, 0o700);
+      process.setgid?.(65534);
+      process.setuid?.(65534);
+      try {
+        sallyport.spawn('true');
+        return null;
+      } catch (error) {
+        const { code, message } = error as { code: string; message: string };
+        return { code, message };
+      }
+    },
+    copy,
+    { publicly: true },
+  );
+  expect(seen).toEqual({
+    code: 'ERR_SALLYPORT_UNSUPPORTED_PLATFORM',
+    message: expect.stringContaining(`its package in '${copy}' may not be read by this user`),
+  });
+});
+
 it('the control: the copy as it is works', async () => {
   const code = await inNode(
     async ({ fixture, require }, from) => {
