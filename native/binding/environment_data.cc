@@ -135,8 +135,8 @@ void EventMailbox::Abandon() {
   WatchedPipes::Instance().CloseAll(this);
 }
 
-// At exit(3) or quick_exit(3): process.exit() in the main thread, and an uncaught exception, run no hooks of the
-// environment. Bounded, since an exec may hang on a dead mount.
+// At exit(3) or quick_exit(3): process.exit() in the main thread, and an uncaught exception, run no
+// hooks of the environment. Bounded, since an exec may hang on a dead mount.
 void EventMailbox::AbandonAll() {
   constexpr std::chrono::milliseconds kPatience(500);
   for (const std::shared_ptr<EventMailbox>& mailbox : open_mailboxes.All()) mailbox->Abandon();
