@@ -1,6 +1,18 @@
 // A test run in parts: every test file is in one of them and in no other, and none is forgotten.
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -103,7 +115,34 @@ describe('CI', () => {
     }
   });
 
+  /** What .ci/run prints at its end, and its exit code, where these scripts fail. */
+  function runCi(failing: string[]) {
+    const copy = mkdtempSync(path.join(tmpdir(), 'sallyport-ci-'));
+    try {
+      mkdirSync(path.join(copy, '.ci'));
+      copyFileSync(path.join(root, '.ci/run'), path.join(copy, '.ci/run'));
+      mkdirSync(path.join(copy, 'scripts/ci'), { recursive: true });
+      for (const name of scripts) {
+        const code = failing.includes(name.replace('.sh', '')) ? 1 : 0;
+        writeFileSync(path.join(copy, 'scripts/ci', name), `exit ${code}\n`, { mode: 0o755 });
+      }
+      const closing = `if (process.argv[2] === '--sum') console.log('3 passed, 0 failed');\n`;
+      writeFileSync(path.join(copy, 'scripts/test.mjs'), closing);
+      const { status, stdout } = spawnSync('bash', ['.ci/run'], { cwd: copy, encoding: 'utf8' });
+      return { status, lines: stdout.split('\n').filter((line) => !line.includes(' took ')) };
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+  }
+
   it('ends with the sum of the parts, and nothing is printed after it', () => {
-    expect(run).toMatch(/node scripts\/test\.mjs --sum \|\| status=1\nexit "\$status"\n$/);
+    expect(runCi([])).toEqual({ status: 0, lines: ['3 passed, 0 failed', ''] });
+  });
+
+  it('names what failed without a failed test, and fails', () => {
+    expect(runCi(['lint', 'demo'])).toEqual({
+      status: 1,
+      lines: ['ci: lint failed', 'ci: demo failed', '3 passed, 0 failed', ''],
+    });
   });
 });
