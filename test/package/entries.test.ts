@@ -68,6 +68,27 @@ describe('a user of the package', () => {
     expect(seen).toEqual([]);
   });
 
+  it.each([
+    ['sallyport', ['plan', 'launch', 'audit', 'review', 'library']],
+    ['sallyport/review', ['plan', 'review']],
+    ['sallyport/register', ['plan', 'launch', 'audit', 'compat']],
+    ['sallyport/credentials', ['plan', 'launch', 'audit', 'review', 'library', 'credentials']],
+  ])('loads for %s what that needs, and no body is read twice', (entry, rooms) => {
+    const seen = run(
+      'loaded.cjs',
+      `const { readFileSync } = require('node:fs');
+       require(${JSON.stringify(entry)});
+       const files = Object.keys(require.cache).filter((file) => file !== __filename);
+       console.log(JSON.stringify({
+         rooms: files.flatMap((file) => /room-([a-z]+)-/.exec(file)?.[1] ?? []).sort(),
+         others: files.filter((file) => /commander|zod|aws-sdk|dist.cli/.test(file)),
+         // How the bundler puts off a module that something requires.
+         wrapped: files.filter((file) => readFileSync(file, 'latin1').includes('__esm')),
+       }));`,
+    );
+    expect(seen).toEqual({ rooms: rooms.sort(), others: [], wrapped: [] });
+  });
+
   it('finds types of each entry by a resolution that knows no exports', () => {
     const { exports, typesVersions } = JSON.parse(
       readFileSync(path.join(root, 'package.json'), 'utf8'),
