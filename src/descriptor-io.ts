@@ -3,7 +3,8 @@
 import { constants } from 'node:os';
 
 import { describeErrno } from './errors.js';
-import { isFailure, native } from './native.js';
+import { isFailure } from './native-binding.js';
+import { native } from './native.js';
 
 /**
  * @param position where to read, from the beginning; where the last read ended by default

@@ -1,7 +1,8 @@
 // What to tell somebody who has come to a limit of the system.
 import { constants } from 'node:os';
 
-import { isFailure, native } from './native.js';
+import { isFailure } from './native-binding.js';
+import { native } from './native.js';
 
 const { EAGAIN, EMFILE, ENFILE, ENOMEM } = constants.errno;
 

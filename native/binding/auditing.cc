@@ -107,7 +107,7 @@ void Pack(const SocketRow& row, uint64_t network, Packed* packed) {
   packed->Text(row.remote);
 }
 
-// Bits of the second argument, SCAN_* in src/native.ts.
+// Bits of the second argument, SCAN_* in src/native-binding.ts.
 constexpr uint32_t kEvery = 1;
 constexpr uint32_t kFactsOnly = 2;
 constexpr uint32_t kSockets = 4;

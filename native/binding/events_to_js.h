@@ -29,9 +29,9 @@ struct ReadyEvent {
 };
 using Event = std::variant<ExitEvent, LaunchEvent, ReportEvent, ReadyEvent>;
 
-// An array of NativeEvent, src/native.ts; null where the environment refuses, as one does that is
-// being terminated. Children that JavaScript did not get are ended then. Otherwise our ends of
-// their pipes are numbers there, and still the events'.
+// An array of NativeEvent, src/native-binding.ts; null where the environment refuses, as one does
+// that is being terminated. Children that JavaScript did not get are ended then. Otherwise our ends
+// of their pipes are numbers there, and still the events'.
 napi_value EventsToJs(napi_env env, const std::vector<Event>& events);
 
 // The child that an event tells of; null: it tells of none.

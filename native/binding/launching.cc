@@ -69,11 +69,11 @@ Verification DecodeVerification(const Napi::BigUint64Array& numbers) {
   return verification;
 }
 
-// Arguments 0 to 14 of every launch, NativeRequest of src/native.ts: executable, arguments,
+// Arguments 0 to 14 of every launch, NativeRequest of src/native-binding.ts: executable, arguments,
 // environment, cwd, table, session, foreground; launcher, steps, listeners, user, group, init,
 // cgroup, verification. Lists of strings come as one string in which each entry is followed by a
-// NUL; the table as triples (target, TABLE_* of src/native.ts, held number). The held numbers
-// belong to the job from here on, whatever becomes of it.
+// NUL; the table as triples (target, TABLE_* of src/native-binding.ts, held number). The held
+// numbers belong to the job from here on, whatever becomes of it.
 std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   auto job = std::make_unique<LaunchJob>();
   job->listener = EnvironmentData::Of(info.Env()).mailbox();

@@ -10,7 +10,7 @@
 
 namespace sallyport {
 
-// The first arguments of every launch, NativeRequest of src/native.ts.
+// The first arguments of every launch, NativeRequest of src/native-binding.ts.
 constexpr size_t kRequestLength = 15;
 std::unique_ptr<LaunchJob> DecodeLaunch(const Napi::CallbackInfo& info);
 

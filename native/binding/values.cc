@@ -10,7 +10,7 @@ namespace sallyport {
 
 namespace {
 
-// The first element of an event, EVENT_* in src/native.ts.
+// The first element of an event, EVENT_* in src/native-binding.ts.
 constexpr double kExitEvent = 0;
 constexpr double kLaunchEvent = 1;
 constexpr double kLaunchFailedEvent = 2;
@@ -89,7 +89,7 @@ napi_value ChildToJs(napi_env env, const LaunchedChild& child) {
   return LaunchedToJs(env, {}, child);
 }
 
-// The order of the numbers is that of NativeExit in src/native.ts.
+// The order of the numbers is that of NativeExit in src/native-binding.ts.
 napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status) {
   const struct rusage& usage = status.usage;
   const double numbers[] = {

@@ -22,7 +22,7 @@ Napi::Object ObjectToJs(Napi::Env env, const DescriptorObject& object);
 // [id, pid, pid of the program, our end of each pipe…]; the ends stay the child's.
 napi_value ChildToJs(napi_env env, const LaunchedChild& child);
 
-// The events of src/native.ts.
+// The events of src/native-binding.ts.
 napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status);
 napi_value LaunchToJs(napi_env env, JobId id, const Result<LaunchedChild>& outcome);
 napi_value ReportToJs(napi_env env, ChildId init, const LauncherReport& report);

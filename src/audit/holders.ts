@@ -3,7 +3,8 @@ import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { invalid, systemError } from '../errors.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import { compareFiles, isAnonymous } from './identity.js';
 import { localPort, requirePort } from './port.js';

@@ -5,12 +5,12 @@ import { describeErrno, systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import {
   isFailure,
-  native,
   SCAN_EVERY,
   SCAN_FACTS_ONLY,
   SCAN_LISTENERS,
   SCAN_SOCKETS,
-} from '../native.js';
+} from '../native-binding.js';
+import { native } from '../native.js';
 import type { Holding, ProcessAudit } from './record.js';
 import { localPort } from './port.js';
 import { unpackScan, type Scanned, type ScannedProcess } from './unpack.js';

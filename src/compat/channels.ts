@@ -1,7 +1,8 @@
 // stdio as Node hands it down → the child's table, with our ends of what is between us.
 import { constants } from 'node:os';
 
-import { isFailure, native, TABLE_HELD, TABLE_NULL, type NativeFailure } from '../native.js';
+import { isFailure, TABLE_HELD, TABLE_NULL, type NativeFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import type { ProgramCall, StdioEntry } from './node-internals.js';
 
 const { EINVAL } = constants.errno;

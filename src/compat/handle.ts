@@ -9,7 +9,8 @@ import {
   type ExitReceiver,
   type ExitStatus,
 } from '../launch/events.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { openChannels } from './channels.js';
 import type { NodeInternals, ProcessHandle } from './node-internals.js';
 import { startProgram, type StartedProgram } from './program.js';

@@ -3,13 +3,12 @@ import { constants } from 'node:os';
 
 import {
   isFailure,
-  launcherPath,
-  native,
   SESSION_MODES,
   type NativeFailure,
   type NativeRequest,
   type SyncEvents,
-} from '../native.js';
+} from '../native-binding.js';
+import { launcherPath, native } from '../native.js';
 import { STEP } from '../plan/steps.js';
 import { inheritedPairs, limitEnvironment } from './environment.js';
 import type { ProgramCall } from './node-internals.js';

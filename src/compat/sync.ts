@@ -3,7 +3,8 @@ import { constants } from 'node:os';
 
 import type { ExitReceiver, ExitStatus } from '../launch/events.js';
 import { SyncWait } from '../launch/sync-wait.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { openChannels } from './channels.js';
 import type { NodeInternals, SyncCall, SyncResult } from './node-internals.js';
 import { startProgram, type StartedProgram } from './program.js';

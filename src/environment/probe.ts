@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 
 import { SallyportError } from '../errors.js';
-import { isFailure, native, probePath } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native, probePath } from '../native.js';
 import { launch } from '../launch/launch.js';
 import type { Child } from '../launch/child.js';
 import type { Ids } from './gap.js';

@@ -3,7 +3,8 @@ import { constants } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 
 import { invalid, systemError } from '../errors.js';
-import { isFailure, native, type NativeFailure, type NativeIdentity } from '../native.js';
+import { isFailure, type NativeFailure, type NativeIdentity } from '../native-binding.js';
+import { native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import {
   takeWorkspace,

@@ -1,5 +1,6 @@
 // Waits for the outcome of a launch that a lane has been given.
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { abortError, listenForAbort, type Cancellation } from './cancellation.js';
 import { discard } from './discard.js';

@@ -4,7 +4,6 @@ import {
   EVENT_LAUNCH,
   EVENT_READY,
   EVENT_REPORT,
-  native,
   type NativeBinding,
   type NativeChild,
   type NativeEvent,
@@ -13,7 +12,8 @@ import {
   type NativeLaunch,
   type NativeLaunchFailure,
   type NativeReport,
-} from '../native.js';
+} from '../native-binding.js';
+import { native } from '../native.js';
 import { signalName } from '../signals.js';
 import { splitEvidence } from './evidence.js';
 

@@ -1,7 +1,7 @@
 // What a child is compared with at its exec, as numbers for the addon.
 import { statSync } from 'node:fs';
 
-import { VERIFY_AFTER_EXEC, VERIFY_AT_EXEC } from '../native.js';
+import { VERIFY_AFTER_EXEC, VERIFY_AT_EXEC } from '../native-binding.js';
 import type { ObjectAccess } from '../objects/kind.js';
 import type { DescriptorObject } from '../objects/object.js';
 import { ownDirectory } from '../plan/directory.js';

@@ -10,7 +10,8 @@ import {
   type SallyportError,
 } from '../errors.js';
 import { adviseLimit } from '../limits.js';
-import { native, type NativeFailure } from '../native.js';
+import type { NativeFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { readInterpreter } from '../plan/interpreter.js';
 import { describeStep, isStepStage } from './step-failure.js';

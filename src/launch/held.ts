@@ -3,7 +3,8 @@ import { constants } from 'node:os';
 
 import { systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import type { DescriptorObject } from '../objects/object.js';
 import { finishPlan, type Draft, type LaunchPlan } from '../plan/plan.js';
 

@@ -1,5 +1,6 @@
 // Starts a child without holding up the caller.
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { takeOptions, type RawOptions, type SpawnOptions } from '../plan/options.js';
 import { adopt } from './adopt.js';
 import { awaitLaunch } from './await-launch.js';

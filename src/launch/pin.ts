@@ -6,7 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { readOpened, writeOpened } from '../descriptor-io.js';
 import { invalid, refused, systemError } from '../errors.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import { PinnedExecutable } from '../plan/pinned.js';
 import { readInterpreter } from '../plan/interpreter.js';

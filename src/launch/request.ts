@@ -1,6 +1,5 @@
 // From a caller's words to what the addon takes: the plan, and the request that says the same.
 import {
-  launcherPath,
   SESSION_MODES,
   TABLE_HELD,
   TABLE_NULL,
@@ -9,7 +8,8 @@ import {
   TABLE_PIPE_TO_CHILD,
   TABLE_SAME_AS,
   type NativeRequest,
-} from '../native.js';
+} from '../native-binding.js';
+import { launcherPath } from '../native.js';
 import { ownDirectory } from '../plan/directory.js';
 import type { RawOptions } from '../plan/options.js';
 import type { PinnedExecutable } from '../plan/pinned.js';

@@ -1,5 +1,6 @@
 // Starts a child before it returns.
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { isRecord } from '../own-properties.js';
 import { takeOptions, type PlanOptions, type SpawnOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';

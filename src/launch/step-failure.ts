@@ -1,7 +1,7 @@
 // What to say of a step that serves an option, most of them the launcher's, and that was refused.
 import { constants } from 'node:os';
 
-import type { NativeFailure } from '../native.js';
+import type { NativeFailure } from '../native-binding.js';
 import { LIMITS } from '../plan/attributes.js';
 
 const { EACCES, EINVAL, ENOENT, EPERM } = constants.errno;

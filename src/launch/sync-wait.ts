@@ -6,11 +6,11 @@ import {
   EVENT_EXIT,
   EVENT_REPORT,
   isFailure,
-  native,
   type NativeLaunchEvent,
   type NativeFailure,
   type SyncEvents,
-} from '../native.js';
+} from '../native-binding.js';
+import { native } from '../native.js';
 import {
   toExitStatus,
   toInitReport,

@@ -1,5 +1,6 @@
 // Launches a program below an init that keeps all its descendants together, and ends them.
-import { isFailure, native, type NativeRequest } from '../native.js';
+import { isFailure, type NativeRequest } from '../native-binding.js';
+import { native } from '../native.js';
 import type { RawOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { awaitLaunch } from './await-launch.js';

@@ -1,6 +1,6 @@
 // What to say of a child that held before its exec and was not let go.
 import { describeErrno, refused, type SallyportError } from '../errors.js';
-import type { NativeFailure } from '../native.js';
+import type { NativeFailure } from '../native-binding.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { parseEvidence } from './evidence.js';
 

@@ -4,7 +4,8 @@ import { Readable, Writable } from 'node:stream';
 
 import { canceledError, systemCallError } from '../descriptor-io.js';
 import { adviseLimit } from '../limits.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { systemError } from '../errors.js';
 import { countReference, expectReadiness, ignoreReadiness } from './events.js';
 import { ReadingRoom } from './reading-room.js';

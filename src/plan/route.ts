@@ -1,7 +1,8 @@
 // Chooses how a child is started, before anything is: by the calling thread or by a spawner lane.
 import { systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 
 /** How the child is started, and why so. */
 export interface Route {

@@ -2,7 +2,8 @@
 import { closeOpened } from '../descriptor-io.js';
 import { invalid, systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { typeName } from '../own-properties.js';
 import type { RunOptions } from './options.js';
 import { run, type Run } from './run.js';

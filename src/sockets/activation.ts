@@ -1,6 +1,7 @@
 // Socket activation: receives the listeners that a service manager opened, sd_listen_fds(3).
 import { invalid, refused, systemError } from '../errors.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { requireExpected, takeExpectation, type Expectation } from '../objects/expectation.js';
 import { phraseObject, type DescriptorObject } from '../objects/object.js';
 import { takeOwn } from '../own-properties.js';

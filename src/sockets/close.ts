@@ -4,7 +4,8 @@ import type { Server } from 'node:net';
 
 import { scanListeners } from '../audit/scan.js';
 import { invalid, refused, systemError } from '../errors.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import { findListeners, type ListenerHolder } from './listeners.js';
 import { wasReceived } from './received.js';

@@ -5,7 +5,8 @@ import { localPort, requirePort } from '../audit/port.js';
 import { findUnreadable, scanListeners } from '../audit/scan.js';
 import type { Scanned, ScannedSocket } from '../audit/unpack.js';
 import { clean } from '../clean-text.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
 
 /** What may stand in the way of a bind. */

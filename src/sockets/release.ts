@@ -3,7 +3,8 @@ import { requirePort } from '../audit/port.js';
 import { scanListeners } from '../audit/scan.js';
 import { clean } from '../clean-text.js';
 import { invalid, refused, systemError } from '../errors.js';
-import { isFailure, native, type NativeFailure } from '../native.js';
+import { isFailure, type NativeFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
 

@@ -3,7 +3,8 @@ import { constants } from 'node:os';
 
 import { invalid, systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
-import { isFailure, native } from '../native.js';
+import { isFailure } from '../native-binding.js';
+import { native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
 import type { DescriptorObject } from '../objects/object.js';
 

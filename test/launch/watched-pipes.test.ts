@@ -4,7 +4,8 @@ import { closeSync, fstatSync, readSync, writeSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 import { PipeReader, PipeWriter } from '../../src/launch/watched-pipes.js';
-import { isFailure, native } from '../../src/native.js';
+import { isFailure } from '../../src/native-binding.js';
+import { native } from '../../src/native.js';
 
 function openPipe(ours: 'read' | 'write'): { fd: number; theirs: number } {
   const pipe = native().openPipe();
