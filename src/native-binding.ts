@@ -19,6 +19,7 @@ export const EVENT_LAUNCH = 1;
 export const EVENT_LAUNCH_FAILED = 2;
 export const EVENT_REPORT = 3;
 export const EVENT_READY = 4;
+export const EVENT_USER = 5;
 
 /**
  * A child has been reaped. code -1: by a signal; signal 0: none. usage: user µs, system µs, max RSS
@@ -68,10 +69,19 @@ export type NativeReport = readonly [
 /** A pipe of `watchPipe` may be tried again. */
 export type NativeReady = readonly [kind: typeof EVENT_READY, pipe: number];
 
+/** What came of `lookUpUser`; errno 0: found. */
+export type NativeUser = readonly [
+  kind: typeof EVENT_USER,
+  lookup: number,
+  errno: number,
+  uid: number,
+  gid: number,
+];
+
 /** What becomes of launches and of what was launched. */
 export type NativeLaunchEvent = NativeExit | NativeLaunch | NativeLaunchFailure | NativeReport;
 
-export type NativeEvent = NativeLaunchEvent | NativeReady;
+export type NativeEvent = NativeLaunchEvent | NativeReady | NativeUser;
 
 /**
  * Executable, arguments, environment, cwd, table, session, foreground. Lists of strings are one string
@@ -174,6 +184,11 @@ export interface NativeBinding {
   cancelLaunch(job: number): void;
   /** @param command COMMAND_* of native/launcher/instructions.h */
   commandInit(init: number, command: number, argument: number): void;
+  /**
+   * Starts to look up a user, a name or a uid in decimal, on a thread of its own. The outcome comes as
+   * an event that names the lookup.
+   */
+  lookUpUser(user: string): number | NativeFailure;
   /** Starts the first lane. */
   hasPrivateLanes(noNewPrivileges: boolean): boolean | NativeFailure;
   /** Whether this C library can close exactly the other descriptors of a table that is shared. */

@@ -55,6 +55,10 @@ void EventMailbox::InitSilent(ChildId init) { Post(ReportEvent{init, {}}); }
 
 void EventMailbox::PipeReady(WatchId pipe) { Post(ReadyEvent{pipe}); }
 
+void EventMailbox::UserLookedUp(LookupId id, const Result<AccountIds>& outcome) {
+  Post(UserEvent{id, outcome});
+}
+
 void EventMailbox::Post(Event event) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -14,11 +14,12 @@
 
 namespace sallyport {
 
-// Carries what happened to launches and children from native threads into one JavaScript
+// Carries what happened to launches, children and lookups from native threads into one JavaScript
 // environment. Outlives that environment where children do: then it hears of them and drops what it
 // hears.
 class EventMailbox : public LaunchListener,
                      public PipeListener,
+                     public AccountListener,
                      public std::enable_shared_from_this<EventMailbox> {
  public:
   void ChildExited(ChildId id, const ExitStatus& status) override;
@@ -26,6 +27,7 @@ class EventMailbox : public LaunchListener,
   void InitReported(ChildId init, const LauncherReport& report) override;
   void InitSilent(ChildId init) override;
   void PipeReady(WatchId pipe) override;
+  void UserLookedUp(LookupId id, const Result<AccountIds>& outcome) override;
 
   // On the environment's own thread:
   void Open(napi_env env, napi_value callback);

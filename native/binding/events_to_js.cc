@@ -1,4 +1,4 @@
-// What happened to launches, children and inits, as events for JavaScript.
+// What happened to launches, children, inits and lookups, as events for JavaScript.
 #include "binding/events_to_js.h"
 
 #include "binding/values.h"
@@ -16,6 +16,9 @@ napi_value EventToJs(napi_env env, const Event& event) {
   }
   if (const ReadyEvent* const ready = std::get_if<ReadyEvent>(&event)) {
     return ReadyToJs(env, ready->pipe);
+  }
+  if (const UserEvent* const user = std::get_if<UserEvent>(&event)) {
+    return UserToJs(env, user->id, user->outcome);
   }
   const ReportEvent& report = std::get<ReportEvent>(event);
   return ReportToJs(env, report.init, report.report);

@@ -1,4 +1,4 @@
-// What happened to launches, children and inits, as events for JavaScript.
+// What happened to launches, children, inits and lookups, as events for JavaScript.
 #pragma once
 
 #include <napi.h>
@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/account_lookups.h"
+#include "core/accounts.h"
 #include "core/launch_job.h"
 #include "core/reaper.h"
 #include "core/watched_pipes.h"
@@ -27,7 +29,11 @@ struct ReportEvent {
 struct ReadyEvent {
   WatchId pipe;
 };
-using Event = std::variant<ExitEvent, LaunchEvent, ReportEvent, ReadyEvent>;
+struct UserEvent {
+  LookupId id;
+  Result<AccountIds> outcome;
+};
+using Event = std::variant<ExitEvent, LaunchEvent, ReportEvent, ReadyEvent, UserEvent>;
 
 // An array of NativeEvent, src/native-binding.ts; null where the environment refuses, as one does
 // that is being terminated. Children that JavaScript did not get are ended then. Otherwise our ends

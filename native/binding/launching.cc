@@ -173,6 +173,14 @@ void CancelLaunch(const Napi::CallbackInfo& info) {
   if (!LanePool::Instance(true).Cancel(id)) LanePool::Instance(false).Cancel(id);
 }
 
+// (user) -> lookup | failure. The callback of onEvents hears the outcome.
+Napi::Value LookUpUserJs(const Napi::CallbackInfo& info) {
+  const Result<LookupId> lookup = AccountLookups::Instance().Find(
+      info[0].As<Napi::String>().Utf8Value(), EnvironmentData::Of(info.Env()).mailbox());
+  if (!lookup.ok()) return FailureToJs(info.Env(), lookup.error());
+  return Napi::Number::New(info.Env(), static_cast<double>(lookup.value()));
+}
+
 // (no_new_privs) -> whether its lanes have private tables | failure
 Napi::Value HasPrivateLanes(const Napi::CallbackInfo& info) {
   const Result<LaneTable> table = LanePool::Instance(info[0].As<Napi::Boolean>().Value()).Table();
@@ -267,6 +275,7 @@ void InitLaunching(Napi::Env env, Napi::Object exports) {
   exports.Set("launch", Napi::Function::New<Launch>(env, "launch"));
   exports.Set("takeOver", Napi::Function::New<TakeOver>(env, "takeOver"));
   exports.Set("cancelLaunch", Napi::Function::New<CancelLaunch>(env, "cancelLaunch"));
+  exports.Set("lookUpUser", Napi::Function::New<LookUpUserJs>(env, "lookUpUser"));
   exports.Set("hasPrivateLanes", Napi::Function::New<HasPrivateLanes>(env, "hasPrivateLanes"));
   exports.Set("canSpawnDirect", Napi::Function::New<CanSpawnDirect>(env, "canSpawnDirect"));
   exports.Set("signal", Napi::Function::New<Signal>(env, "signal"));

@@ -16,6 +16,7 @@ constexpr double kLaunchEvent = 1;
 constexpr double kLaunchFailedEvent = 2;
 constexpr double kReportEvent = 3;
 constexpr double kReadyEvent = 4;
+constexpr double kUserEvent = 5;
 
 double Microseconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
@@ -149,6 +150,15 @@ napi_value ReportToJs(napi_env env, ChildId init, const LauncherReport& report) 
 // [EVENT_READY, pipe]
 napi_value ReadyToJs(napi_env env, WatchId pipe) {
   const double numbers[] = {kReadyEvent, static_cast<double>(pipe)};
+  return NumbersToJs(env, numbers, std::size(numbers));
+}
+
+// [EVENT_USER, lookup, errno or 0, uid, gid]
+napi_value UserToJs(napi_env env, LookupId id, const Result<AccountIds>& outcome) {
+  const AccountIds ids = outcome.ok() ? outcome.value() : AccountIds{0, 0};
+  const double numbers[] = {kUserEvent, static_cast<double>(id),
+                            outcome.ok() ? 0.0 : static_cast<double>(outcome.error().errno_value),
+                            static_cast<double>(ids.uid), static_cast<double>(ids.gid)};
   return NumbersToJs(env, numbers, std::size(numbers));
 }
 

@@ -3,6 +3,8 @@
 
 #include <napi.h>
 
+#include "core/account_lookups.h"
+#include "core/accounts.h"
 #include "core/descriptor_object.h"
 #include "core/launch_job.h"
 #include "core/reaper.h"
@@ -27,5 +29,6 @@ napi_value ExitToJs(napi_env env, ChildId id, const ExitStatus& status);
 napi_value LaunchToJs(napi_env env, JobId id, const Result<LaunchedChild>& outcome);
 napi_value ReportToJs(napi_env env, ChildId init, const LauncherReport& report);
 napi_value ReadyToJs(napi_env env, WatchId pipe);
+napi_value UserToJs(napi_env env, LookupId id, const Result<AccountIds>& outcome);
 
 }  // namespace sallyport

@@ -1,11 +1,12 @@
-// Looks users and groups up for launches, off the thread that asked, before a lane gets them.
+// Looks users and groups up off the thread that asked: for launches, before a lane gets them, and
+// for whoever wants to know the ids.
 #include "core/account_lookups.h"
 
 #include <cerrno>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "core/accounts.h"
 #include "core/thread.h"
 
 namespace sallyport {
@@ -53,6 +54,17 @@ void AccountLookups::LookUp(JobId id, const AccountNames& names, std::vector<Lau
     // Otherwise the job ends here: what it holds is closed before anybody hears of it.
   }
   if (!submitted.ok()) listener->LaunchFinished(id, submitted.error());
+}
+
+Result<LookupId> AccountLookups::Find(const std::string& user,
+                                      std::shared_ptr<AccountListener> listener) {
+  const LookupId id = next_id_++;
+  if (StartThread("sallyport-names", [id, user, listener = std::move(listener)] {
+        listener->UserLookedUp(id, LookUpUser(user));
+      })) {
+    return id;
+  }
+  return SysError{"process", EAGAIN, ""};
 }
 
 bool AccountLookups::Cancel(JobId id) {

@@ -86,6 +86,12 @@ std::vector<gid_t> GroupsOf(const User& user) {
 
 }  // namespace
 
+Result<AccountIds> LookUpUser(const std::string& user) {
+  const Result<User> found = FindUser(user);
+  if (!found.ok()) return found.error();
+  return AccountIds{found.value().uid, found.value().gid};
+}
+
 Result<bool> LookUpAccounts(const AccountNames& names, std::vector<LaunchStep>* steps) {
   // Asked once: all steps are to be about the same answer, and each may take long.
   std::optional<User> user;

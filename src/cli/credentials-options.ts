@@ -1,10 +1,9 @@
 // `--credentials FILE` → the brokers of a run, and what they would give it.
-import { readFileSync } from 'node:fs';
-
 import { applyCredentials, createCredentialBroker, type CredentialBroker } from '../credentials.js';
 import type { CredentialBrokerOptions } from '../credentials/options.js';
 import { previewCredentials, type CredentialPreview } from '../credentials/preview.js';
 import type { Environment } from '../index.js';
+import type { UserIds } from '../launch/accounts.js';
 import { isAdded } from '../plan/credential-variables.js';
 import { readSources } from './credentials-file.js';
 import { UsageError } from './failure.js';
@@ -15,8 +14,8 @@ export interface CredentialsWish {
   readonly runId: string;
   /** Where files go, with --workspace. */
   readonly home: string | undefined;
-  /** Name or number of the run's user. */
-  readonly user: string | undefined;
+  /** The run's user, where it has another than we. */
+  readonly owner: UserIds | undefined;
   /** What is named besides. */
   readonly env: Environment;
 }
@@ -37,13 +36,13 @@ export interface Credentials {
  * @throws {UsageError} one paragraph, which names the file
  */
 export async function readCredentials(wish: CredentialsWish): Promise<Credentials> {
-  const { path, runId, home, user, env } = wish;
+  const { path, runId, home, owner, env } = wish;
   const sources = await readSources(path, runId);
   const options: CredentialBrokerOptions = {
     runId,
     sources,
     ...(home === undefined ? {} : { home }),
-    ...(user === undefined ? {} : { owner: findIds(user) }),
+    ...(owner === undefined ? {} : { owner }),
   };
   let preview: CredentialPreview;
   try {
@@ -79,18 +78,6 @@ function refuseOthers({ record }: Environment, { delivered }: CredentialPreview)
       `${ORIGINS[grant.origin] ?? '--env'} ${name}: would be used instead of the credentials of the run: leave it out, or the source that gives it`,
     );
   }
-}
-
-/** Whom the files belong to. By /etc/passwd; of a user who is only a number the group is as good as any. */
-function findIds(user: string): { uid: number; gid: number } {
-  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
-  const isNumber = /^\d{1,10}$/.test(user);
-  const fields = lines
-    .map((line) => line.split(':'))
-    .find(([name, , uid]) => (isNumber ? uid === user : name === user));
-  if (fields !== undefined) return { uid: Number(fields[2]), gid: Number(fields[3]) };
-  if (isNumber) return { uid: Number(user), gid: Number(user) };
-  throw new UsageError('--user: not in /etc/passwd: with --credentials give the number');
 }
 
 function formatPreview({ grants, delivered }: CredentialPreview): string {

@@ -1,6 +1,5 @@
 // The options of the environment → createEnvironment and prepareWorkspace.
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 
 import {
   createEnvironment,
@@ -10,8 +9,8 @@ import {
   type Environment,
   type PresetName,
   type PreparedWorkspace,
-  type WorkspaceOptions,
 } from '../index.js';
+import type { UserIds } from '../launch/accounts.js';
 import type { EnvironmentFlags } from './environment-flags.js';
 import { UsageError } from './failure.js';
 import { complain } from './output.js';
@@ -60,22 +59,11 @@ function inOurWords(error: Error): Error {
  *
  * @throws {SallyportError} for a hostile one
  */
-export function enterWorkspace({ workspace, user }: EnvironmentFlags): PreparedWorkspace | null {
-  if (workspace === undefined) return null;
-  return prepareWorkspace(workspace, user === undefined ? {} : findOwner(user));
-}
-
-/** By /etc/passwd: where a user is in another database, a number says as much. */
-function findOwner(user: string): WorkspaceOptions {
-  if (/^\d{1,10}$/.test(user)) return { uid: Number(user) };
-  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
-  const fields = lines.map((line) => line.split(':')).find(([name]) => name === user);
-  if (fields === undefined) {
-    throw new UsageError(
-      '--user: not in /etc/passwd: give the number, since --workspace needs one',
-    );
-  }
-  return { uid: Number(fields[2]), gid: Number(fields[3]) };
+export function enterWorkspace(
+  { workspace }: EnvironmentFlags,
+  owner: UserIds | undefined,
+): PreparedWorkspace | null {
+  return workspace === undefined ? null : prepareWorkspace(workspace, { ...owner });
 }
 
 /** With --remove-home: removes them again. What will not go is told, and is no failure of the run. */

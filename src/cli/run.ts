@@ -11,6 +11,7 @@ import {
   type SpawnOptions,
 } from '../index.js';
 import { listAbsent } from '../environment/absent.js';
+import type { UserIds } from '../launch/accounts.js';
 import { native } from '../native.js';
 import { tellAbsent } from './absent-names.js';
 import type * as Loaded from './credentials-options.js';
@@ -25,6 +26,7 @@ import { exitCodeOf, UsageError } from './failure.js';
 import { formatLedger, ledger } from '../review.js';
 import type { Job } from './job.js';
 import { printJson } from './json-output.js';
+import { findOwner } from './owner.js';
 import { complain, print } from './output.js';
 import { tellWarnings } from './plan-warnings.js';
 import { prepareJob } from './prepare-job.js';
@@ -52,7 +54,8 @@ export async function run(
   const supervision = parseSupervision(flags);
   const runId = flags.runId ?? (flags.credentials === undefined ? undefined : randomRunId());
   const env = buildEnvironment(runId === undefined ? flags : { ...flags, runId });
-  const credentials = await findCredentials(flags, env);
+  const owner = await findOwner(flags);
+  const credentials = await findCredentials(flags, env, owner);
   const limits = parseLimits(flags.limit);
   const user = parseUser(flags.user);
   // With a workspace a new session, so that the whole tree can be ended later.
@@ -79,7 +82,7 @@ export async function run(
   }
   // What a program under our uid could take from /proc/<our pid> is ours, and was not named.
   if (flags.shield !== false) shieldParent();
-  const prepared = enterWorkspace(flags);
+  const prepared = enterWorkspace(flags, owner);
   const leave = (): Promise<void> => leaveWorkspace(flags, prepared);
   if (supervision === null) {
     return await start({ job, file, args, options, leave, quiet: flags.quiet === true });
@@ -100,15 +103,19 @@ export async function run(
 }
 
 /** Before anything is made: what is wrong in the file costs nothing. */
-async function findCredentials(flags: RunFlags, env: Environment): Promise<Credentials | null> {
-  const { credentials: path, workspace, user } = flags;
+async function findCredentials(
+  flags: RunFlags,
+  env: Environment,
+  owner: UserIds | undefined,
+): Promise<Credentials | null> {
+  const { credentials: path, workspace } = flags;
   if (path === undefined) return null;
   // Only now: most runs have none. By import() it would take longer.
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   const { readCredentials } = require('./credentials-options.js') as typeof Loaded;
   const { runId } = env.record;
   const home = workspace === undefined ? undefined : env.variables['HOME'];
-  return await readCredentials({ path, runId: runId ?? '', home, user, env });
+  return await readCredentials({ path, runId: runId ?? '', home, owner, env });
 }
 
 function explain(plan: LaunchPlan, flags: RunFlags, credentials: Credentials | null): void {

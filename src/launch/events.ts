@@ -4,6 +4,7 @@ import {
   EVENT_LAUNCH,
   EVENT_READY,
   EVENT_REPORT,
+  EVENT_USER,
   type NativeBinding,
   type NativeChild,
   type NativeEvent,
@@ -12,6 +13,7 @@ import {
   type NativeLaunch,
   type NativeLaunchFailure,
   type NativeReport,
+  type NativeUser,
 } from '../native-binding.js';
 import { native } from '../native.js';
 import { signalName } from '../signals.js';
@@ -91,11 +93,16 @@ export interface LaunchReceiver {
   receiveLaunch(outcome: Launched | NativeFailure): void;
 }
 
+export interface UserReceiver {
+  receiveUser(outcome: NativeUser): void;
+}
+
 // The maps keep receivers alive until they have heard.
 const children = new Map<number, ExitReceiver>();
 const launches = new Map<number, LaunchReceiver>();
 const inits = new Map<number, ReportReceiver>();
 const pipes = new Map<number, () => void>();
+const users = new Map<number, UserReceiver>();
 // Children whose launch was delivered in this turn of the event loop, and what else is heard of them:
 // whoever awaits a launch comes first, and can listen for the exit. Launches never wait, so that
 // nothing can overtake the launch of its child.
@@ -114,6 +121,7 @@ interface EventDesk {
   expectLaunch(job: number, receiver: LaunchReceiver): void;
   expectReadiness(pipe: number, call: () => void): void;
   ignoreReadiness(pipe: number): void;
+  expectUser(lookup: number, receiver: UserReceiver): void;
   countReference(change: 1 | -1): void;
 }
 
@@ -135,6 +143,7 @@ function openDesk(): EventDesk {
       expectLaunch: addLaunch,
       expectReadiness: (pipe, call) => pipes.set(pipe, call),
       ignoreReadiness: (pipe) => pipes.delete(pipe),
+      expectUser: (lookup, receiver) => users.set(lookup, receiver),
       countReference: addReferences,
     };
     binding[DESK] = desk;
@@ -173,7 +182,11 @@ export function ignoreReadiness(pipe: number): void {
   openDesk().ignoreReadiness(pipe);
 }
 
-/** Referenced children, and launches under way, keep the event loop running. */
+export function expectUser(lookup: number, receiver: UserReceiver): void {
+  openDesk().expectUser(lookup, receiver);
+}
+
+/** Referenced children, and launches and lookups under way, keep the event loop running. */
 export function countReference(change: 1 | -1): void {
   openDesk().countReference(change);
 }
@@ -250,6 +263,12 @@ function receive(event: NativeEvent): void {
   }
   if (event[0] === EVENT_READY) {
     pipes.get(event[1])?.();
+    return;
+  }
+  if (event[0] === EVENT_USER) {
+    const receiver = users.get(event[1]);
+    users.delete(event[1]);
+    receiver?.receiveUser(event);
     return;
   }
   const receiver = launches.get(event[1]);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +36,26 @@ std::unique_ptr<LaunchJob> JobAs(const std::string& user, const std::shared_ptr<
   job->request.steps = AllThree();
   return job;
 }
+
+class UserRecorder : public AccountListener {
+ public:
+  void UserLookedUp(LookupId id, const Result<AccountIds>& outcome) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    heard_[id] =
+        outcome.ok()
+            ? std::to_string(outcome.value().uid) + ":" + std::to_string(outcome.value().gid)
+            : std::string(outcome.error().stage) + " " +
+                  std::to_string(outcome.error().errno_value) + " " + outcome.error().path;
+  }
+  std::map<LookupId, std::string> heard() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return heard_;
+  }
+
+ private:
+  std::mutex mutex_;  // guards the field below
+  std::map<LookupId, std::string> heard_;
+};
 
 }  // namespace
 
@@ -116,6 +137,26 @@ TEST_CASE("lookups that are taken back at any moment: each is told of once") {
   CHECK(wrong == 0);
   REQUIRE(recorder->WaitForExits(children));
   CHECK(recorder->launches().size() == kJobs);
+  CHECK(before.Difference() == "");
+}
+
+TEST_CASE("the ids of a user are told once, by the number of their lookup") {
+  const Baseline before;
+  const auto recorder = std::make_shared<UserRecorder>();
+  AccountLookups& lookups = AccountLookups::Instance();
+  std::map<LookupId, std::string> asked;
+  for (const std::string user : {"root", "0", kNobody, "4294967294"}) {
+    const Result<LookupId> lookup = lookups.Find(user, recorder);
+    REQUIRE(lookup.ok());
+    asked[lookup.value()] = user;
+  }
+  REQUIRE(asked.size() == 4);
+  REQUIRE(Eventually([&] { return recorder->heard().size() == 4; }));
+  for (const auto& [id, outcome] : recorder->heard()) {
+    const bool is_root = asked[id] == "root" || asked[id] == "0";
+    CHECK(outcome == (is_root ? "0:0" : "user " + std::to_string(ENOENT) + " " + asked[id]));
+  }
+  CHECK(Eventually([] { return ThreadsNamed("sallyport-names").empty(); }));
   CHECK(before.Difference() == "");
 }
 

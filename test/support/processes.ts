@@ -12,6 +12,7 @@ export const {
   listChildren,
   listDescriptors,
   listMarked,
+  listThreads,
   listZombies,
   readAll,
   readEnvironment,
