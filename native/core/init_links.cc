@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -17,11 +18,10 @@ InitLinks& InitLinks::Instance() {
 void InitLinks::Add(ChildId init, UniqueFd control, std::shared_ptr<InitListener> listener) {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto link = std::make_unique<Link>();
-  link->control = std::move(control);
+  link->control = WatchedFd(std::move(control));
   link->listener = std::move(listener);
-  link->token = Reactor::Instance().Add(link->control.get(), [this, init] { Receive(init); });
   // Where the reactor cannot watch it nothing could be heard: closed, it ends the run.
-  if (link->token != 0) links_[init] = std::move(link);
+  if (link->control.Watch([this, init] { Receive(init); })) links_[init] = std::move(link);
 }
 
 void InitLinks::Send(ChildId init, LauncherCommand command) {
@@ -57,10 +57,7 @@ void InitLinks::Receive(ChildId init) {
       reports.push_back(link.partial);
       link.received = 0;
     }
-    if (silent) {
-      Reactor::Instance().Remove(link.token, link.control.get());
-      links_.erase(found);
-    }
+    if (silent) links_.erase(found);
   }
   for (const LauncherReport& report : reports) listener->InitReported(init, report);
   if (silent) listener->InitSilent(init);
@@ -68,21 +65,13 @@ void InitLinks::Receive(ChildId init) {
 
 void InitLinks::Close(ChildId init) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = links_.find(init);
-  if (found == links_.end()) return;
-  Reactor::Instance().Remove(found->second->token, found->second->control.get());
-  links_.erase(found);
+  links_.erase(init);
 }
 
 void InitLinks::CloseAll(const InitListener* listener) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto it = links_.begin(); it != links_.end();) {
-    if (it->second->listener.get() != listener) {
-      ++it;
-      continue;
-    }
-    Reactor::Instance().Remove(it->second->token, it->second->control.get());
-    it = links_.erase(it);
+    it = it->second->listener.get() == listener ? links_.erase(it) : std::next(it);
   }
 }
 

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "core/reactor.h"
 #include "core/reaper.h"
 #include "core/unique_fd.h"
+#include "core/watched_fd.h"
 #include "launcher/instructions.h"
 
 namespace sallyport {
@@ -38,8 +38,7 @@ class InitLinks {
 
  private:
   struct Link {
-    UniqueFd control;
-    Reactor::Token token = 0;
+    WatchedFd control;
     std::shared_ptr<InitListener> listener;
     LauncherReport partial;  // bytes of a report that has not come whole
     size_t received = 0;

@@ -76,7 +76,7 @@ Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, bool keeps_zombie,
   child->keeps_zombie = keeps_zombie;
   child->listener = std::move(listener);
   // The pid cannot have been reused: only we may reap it, and we have not.
-  child->pidfd = UniqueFd(MoveAboveStandard(PidfdOpen(pid)));
+  child->pidfd = WatchedFd(UniqueFd(MoveAboveStandard(PidfdOpen(pid))));
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     child->id = next_id_++;
@@ -93,10 +93,9 @@ Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, bool keeps_zombie,
 }
 
 bool Reaper::WatchByPidfd(const std::shared_ptr<Child>& child) {
-  // Held until the token is stored: the child may have ended already, and Reap() needs it.
+  // Held until it is watched: the child may have ended already, and Reap() lets go of it.
   const std::lock_guard<std::mutex> lock(child->mutex);
-  child->token = Reactor::Instance().Add(child->pidfd.get(), [this, child] { Reap(child); });
-  return child->token != 0;
+  return child->pidfd.Watch([this, child] { Reap(child); });
 }
 
 bool Reaper::WatchByThread(const std::shared_ptr<Child>& child) {
@@ -145,10 +144,7 @@ void Reaper::Reap(const std::shared_ptr<Child>& child) {
     // A child that was lost leaves no zombie.
     keeps_zombie = child->keeps_zombie && result == 0;
     child->reaped = !keeps_zombie;
-    if (child->pidfd.valid()) {
-      Reactor::Instance().Remove(child->token, child->pidfd.get());
-      child->pidfd.reset();
-    }
+    child->pidfd.reset();
   }
   if (!keeps_zombie) Forget(child->id);
   child->listener->ChildExited(child->id, status);

@@ -9,9 +9,8 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "core/reactor.h"
 #include "core/result.h"
-#include "core/unique_fd.h"
+#include "core/watched_fd.h"
 
 namespace sallyport {
 
@@ -68,9 +67,8 @@ class Reaper {
     bool leads_group;
     std::shared_ptr<ExitListener> listener;
     bool keeps_zombie;
-    std::mutex mutex;  // guards keeps_zombie and below, and that the pid is ours while it is held
-    UniqueFd pidfd;    // invalid: the system refuses pidfds, a thread waits for this child
-    Reactor::Token token = 0;
+    std::mutex mutex;   // guards keeps_zombie and below, and that the pid is ours while it is held
+    WatchedFd pidfd;    // invalid: the system refuses pidfds, a thread waits for this child
     bool told = false;  // the listener has heard; a zombie may still be kept
     bool reaped = false;
   };

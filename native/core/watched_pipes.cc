@@ -3,6 +3,7 @@
 #include "core/watched_pipes.h"
 
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 namespace sallyport {
@@ -17,14 +18,12 @@ WatchId WatchedPipes::Add(UniqueFd fd, PipeDirection direction,
   const std::lock_guard<std::mutex> lock(mutex_);
   const WatchId id = next_id_++;
   const auto watch = std::make_shared<Watch>();
-  watch->fd = std::move(fd);
+  watch->fd = WatchedFd(std::move(fd));
   watch->listener = std::move(listener);
   const Reactor::Interest interest = direction == PipeDirection::kToChild
                                          ? Reactor::Interest::kWritable
                                          : Reactor::Interest::kReadable;
-  watch->token = Reactor::Instance().Add(
-      watch->fd.get(), [this, id] { Tell(id); }, interest);
-  if (watch->token == 0) return 0;
+  if (!watch->fd.Watch([this, id] { Tell(id); }, interest)) return 0;
   watches_[id] = watch;
   return id;
 }
@@ -60,27 +59,15 @@ int64_t WatchedPipes::Write(WatchId id, const void* bytes, size_t size) {
   return watch == nullptr ? -EBADF : WriteSome(watch->fd.get(), bytes, size);
 }
 
-void WatchedPipes::StopWatching(const Watch& watch) {
-  Reactor::Instance().Remove(watch.token, watch.fd.get());
-}
-
 void WatchedPipes::Close(WatchId id) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = watches_.find(id);
-  if (found == watches_.end()) return;
-  StopWatching(*found->second);
-  watches_.erase(found);
+  watches_.erase(id);
 }
 
 void WatchedPipes::CloseAll(const PipeListener* listener) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto it = watches_.begin(); it != watches_.end();) {
-    if (it->second->listener.get() != listener) {
-      ++it;
-      continue;
-    }
-    StopWatching(*it->second);
-    it = watches_.erase(it);
+    it = it->second->listener.get() == listener ? watches_.erase(it) : std::next(it);
   }
 }
 

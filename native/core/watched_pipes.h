@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "core/pipes.h"
-#include "core/reactor.h"
 #include "core/unique_fd.h"
+#include "core/watched_fd.h"
 
 namespace sallyport {
 
@@ -46,8 +46,7 @@ class WatchedPipes {
 
  private:
   struct Watch {
-    UniqueFd fd;
-    Reactor::Token token = 0;
+    WatchedFd fd;
     std::shared_ptr<PipeListener> listener;
     bool told = false;  // and has not tried since
   };
@@ -55,7 +54,6 @@ class WatchedPipes {
   WatchedPipes() = default;
   void Tell(WatchId id);
   std::shared_ptr<Watch> BeginTry(WatchId id);
-  static void StopWatching(const Watch& watch);
 
   std::mutex mutex_;  // guards the fields below and `told` of each watch
   WatchId next_id_ = 1;
