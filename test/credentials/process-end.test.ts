@@ -5,39 +5,32 @@ import { expect, it } from 'vitest';
 import { makeScratch } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
 
-it.each([
-  ['ends by itself', false],
-  ['calls process.exit()', true],
-])('a process that %s takes the files of its broker along', async (_, exits) => {
+// By process.exit(): test/runtimes/endings.test.ts, on each runtime.
+it('a process that ends by itself takes the files of its broker along', async () => {
   const home = makeScratch();
-  const seen = await inNode(
-    async ({ require: load, root }, options: { home: string; exits: boolean }) => {
-      const { createCredentialBroker } = load(
-        `${root}/dist/credentials.js`,
-      ) as typeof import('../../src/credentials.js');
-      const { readdirSync: list } = load('node:fs') as typeof import('node:fs');
-      const broker = createCredentialBroker({
-        runId: 'b71e04',
-        home: options.home,
-        sources: [
-          {
-            name: 'aws',
-            reason: 'a test',
-            delivery: { by: 'endpoint' },
-            mint: () => ({
-              values: { AccessKeyId: 'a', SecretAccessKey: 'b', SessionToken: 'c' },
-              expiresAt: new Date(Date.now() + 60_000),
-            }),
-          },
-        ],
-      });
-      await broker.open();
-      // Once what is returned here has been written down.
-      if (options.exits) setImmediate(() => process.exit());
-      return list(`${options.home}/.credentials`);
-    },
-    { home, exits },
-  );
+  const seen = await inNode(async ({ require: load, root }, at: string) => {
+    const { createCredentialBroker } = load(
+      `${root}/dist/credentials.js`,
+    ) as typeof import('../../src/credentials.js');
+    const { readdirSync: list } = load('node:fs') as typeof import('node:fs');
+    const broker = createCredentialBroker({
+      runId: 'b71e04',
+      home: at,
+      sources: [
+        {
+          name: 'aws',
+          reason: 'a test',
+          delivery: { by: 'endpoint' },
+          mint: () => ({
+            values: { AccessKeyId: 'a', SecretAccessKey: 'b', SessionToken: 'c' },
+            expiresAt: new Date(Date.now() + 60_000),
+          }),
+        },
+      ],
+    });
+    await broker.open();
+    return list(`${at}/.credentials`);
+  }, home);
   expect(seen).toEqual(['endpoint-token']);
   expect(readdirSync(home)).toEqual([]);
 });

@@ -1,10 +1,11 @@
 // The server that is restarted: every request is answered, and the old one leaves with nothing open.
 import { request } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { once } from 'node:events';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { freePort } from '../support/ports.js';
 import { isGone, listDescriptors, waitFor } from '../support/processes.js';
 import { startExample } from './support.js';
 
@@ -20,14 +21,6 @@ afterEach(() => {
   }
   started.clear();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Running {
   pid: number;

@@ -1,34 +1,20 @@
-// 500 failures of each stage leave no descriptor, no zombie, no thread.
+// Failures of each stage: launch() rejects with what spawn() throws, and hundreds of both leave no
+// descriptor, no zombie, no thread.
 import { describe, expect, it } from 'vitest';
 
+import { FAILURES, UNPRIVILEGED, type FailingCall } from '../support/failing-calls.cjs';
 import { inNode, type ScriptOptions } from '../support/node-script.js';
 import { needs } from '../support/tools.js';
 
-const stages = [
-  'plan: a TypeError',
-  'lookup: missing',
-  'lookup: not executable',
-  'cwd: missing',
-  'cwd: not a directory',
-  'descriptor: not open',
-  'descriptor: above the limit',
-  'descriptor: unexpected',
-  'descriptor: EMFILE',
-  'exec: missing interpreter',
-  'exec: no #!',
-  'exec: too big',
-] as const;
-
-const unprivilegedStages = ['cwd: not permitted', 'process: EAGAIN'] as const;
-
-type Stage = (typeof stages)[number] | (typeof unprivilegedStages)[number] | 'exec: busy';
-
-const fail = (stage: Stage, times: number, options: ScriptOptions = {}) =>
+const fail = (stage: FailingCall, times: number, options: ScriptOptions = {}) =>
   inNode(
     async ({ sallyport, storm, processes, root, fixture, scratch, require }, { stage, times }) => {
       const { prepareFailure } = require(
         `${root}/test/support/failing-calls.cjs`,
       ) as typeof import('../support/failing-calls.cjs');
+      const { listLanes, startLanes } = require(
+        `${root}/test/support/lanes.cjs`,
+      ) as typeof import('../support/lanes.cjs');
       const source = storm.openInheritable('/etc/hosts', 30);
       // Pipes and copies at once: whatever a failure could leave behind.
       const all: import('../../src/index.js').SpawnOptions = {
@@ -36,60 +22,85 @@ const fail = (stage: Stage, times: number, options: ScriptOptions = {}) =>
         pass: [{ fd: source, as: 5 }],
         env: { A: '1' },
       };
-      // One that succeeds, so that reaper and all else is there before the count.
-      const first = sallyport.spawn(fixture('exit_fast'), [], { stdio: 'null' });
-      await first.exited;
+      const unhandled: string[] = [];
+      process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
+      // Lanes, reactor and all else is there before the count.
+      await startLanes(sallyport.launch, fixture('exit_fast'));
       const call = prepareFailure(stage, { storm, scratch, source, all });
-      const attempt = () => {
+
+      const describe = (thrown: unknown) => {
+        const error = thrown as Error;
+        return {
+          ...(thrown as object),
+          name: error.name,
+          kind: error.constructor.name,
+          message: error.message,
+        };
+      };
+      const attemptSpawn = () => {
         try {
           sallyport.spawn(...call);
-          return 'started';
+          return {};
         } catch (error) {
-          return (error as { code: string }).code;
+          return describe(error);
         }
       };
+      const attemptLaunch = () => {
+        // A rejection, whatever is wrong: nothing is thrown at the call.
+        const launched = sallyport.launch(...call);
+        return launched.then(
+          () => ({}),
+          (error: unknown) => describe(error),
+        );
+      };
+      // Lanes apart: they come when they are needed, each with our end of its socket.
       const look = () => ({
-        descriptors: [...new Set(processes.countDescriptors())],
-        threads: processes.countThreads(),
+        descriptors: processes.listDescriptors().length - listLanes().length,
+        lanes: [...new Set(listLanes().map(({ descriptors }) => descriptors.length))],
+        threads: processes.countThreads() - listLanes().length,
         children: storm.hasChildren(),
         zombies: processes.listZombies().length,
       });
-      const codes = new Set([attempt()]);
+      const spawned = attemptSpawn();
+      const launched = await attemptLaunch();
       const before = look();
-      for (let count = 1; count < times; count++) codes.add(attempt());
+      const rest = [];
+      for (let count = 0; count < times; count++) rest.push(attemptSpawn());
+      const launches = Array.from({ length: Math.min(times, 100) }, attemptLaunch);
+      rest.push(...(await Promise.all(launches)));
+      const other = rest.filter((error) => JSON.stringify(error) !== JSON.stringify(launched));
       const after = look();
       // The control: the same look sees one more.
       storm.openInheritable('/dev/null');
-      return { before, after, codes: [...codes], control: look().descriptors };
+      const control = look().descriptors;
+      return { spawned, launched, other: other.slice(0, 1), before, after, control, unhandled };
     },
     { stage, times },
     options,
   );
 
-function expectNothingLeft(seen: Awaited<ReturnType<typeof fail>>): void {
-  expect(seen.codes).toHaveLength(1);
-  expect(seen.codes[0]).toMatch(/^E/);
+function expectNothingLeft(seen: Awaited<ReturnType<typeof fail>>, stage: string): void {
+  expect(seen.launched).toMatchObject({ stage });
+  expect(seen.launched).toEqual(seen.spawned);
+  expect(seen.other).toEqual([]);
   expect(seen.after).toEqual(seen.before);
   expect(seen.before).toMatchObject({ children: false, zombies: 0 });
-  // The lanes' tables are their own: what the main thread opens does not show there.
-  const [own, ...lanes] = seen.before.descriptors;
-  expect(seen.control).toEqual([own! + 1, ...lanes]);
+  expect(seen.control).toBe(seen.before.descriptors + 1);
+  expect(seen.unhandled).toEqual([]);
 }
 
-describe('500 failures of', () => {
-  it.each(stages)('%s', async (stage) => {
-    expectNothingLeft(await fail(stage, 500));
-  });
-
-  for (const stage of unprivilegedStages) {
-    needs('another uid').it(stage, async () => {
-      expectNothingLeft(await fail(stage, 500, { unprivileged: true }));
+describe('launch fails as spawn does, and leaves nothing: many times', () => {
+  for (const [name, stage] of Object.entries(FAILURES)) {
+    // Each of these is tried again for 100 ms.
+    const times = name === 'exec: busy' ? 20 : 500;
+    it(name, async () => {
+      expectNothingLeft(await fail(name as FailingCall, times), stage);
     });
   }
-});
 
-it('20 failures of exec: busy, each after its retries', async () => {
-  const seen = await fail('exec: busy', 20);
-  expectNothingLeft(seen);
-  expect(seen.codes).toEqual(['ETXTBSY']);
+  for (const [name, stage] of Object.entries(UNPRIVILEGED)) {
+    needs('another uid').it(name, async () => {
+      expectNothingLeft(await fail(name as FailingCall, 500, { unprivileged: true }), stage);
+    });
+  }
 });

@@ -1,13 +1,15 @@
-// Failures of exec itself: interpreter, loader, format, size, a file open for writing.
+// Failures of exec itself, by itself and through the launcher: interpreter, loader, format, size, a file
+// open for writing.
 import { chmodSync, closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { spawn, type SpawnOptions } from '../../src/index.js';
-import { expectWithout, thrown } from '../support/errors.js';
+import { spawn, type SallyportError, type SpawnOptions } from '../../src/index.js';
+import { expectWithout } from '../support/errors.js';
 import { fixture, loadStorm, makeScratch } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
 import { witness } from '../support/witness.js';
+import { failEachWay } from './each-way.js';
 
 const storm = loadStorm();
 const scratch = makeScratch();
@@ -29,57 +31,57 @@ function makeWithoutLoader(): string {
   return makeFile('no-loader', program);
 }
 
-const failure = (file: string, args: string[] = [], options: SpawnOptions = {}) =>
-  thrown(() => spawn(file, args, options));
-
-describe('exec', () => {
+describe.each<[string, SpawnOptions, SallyportError['stageSource']]>([
+  ['by itself', {}, 'inferred'],
+  ['through the launcher', { umask: 0o22 }, 'reported'],
+])('exec %s', (_, way, stageSource) => {
   const data = makeFile('data', 'x', 0o644);
 
-  it('a script whose interpreter is missing: the interpreter is named', () => {
+  async function failure(file: string, args: string[] = [], options: SpawnOptions = {}) {
+    const error = await failEachWay(file, args, { ...way, ...options });
+    expect(error).toMatchObject({ stage: 'exec', stageSource });
+    return error;
+  }
+
+  it('of a script whose interpreter is missing: the interpreter is named', async () => {
     const script = makeFile('no-interpreter', '#!/no/such/interpreter -x\n');
-    const error = failure(script);
+    const error = await failure(script);
     expect(error).toMatchObject({
       code: 'ENOENT',
       errno: -2,
-      stage: 'exec',
       stagePath: '/no/such/interpreter',
-      stageSource: 'inferred',
       path: script,
     });
     expect(error.message).toContain('#!');
     expect(error.message).toContain(script);
   });
 
-  it('a script whose interpreter may not be executed', () => {
+  it('of a script whose interpreter may not be executed', async () => {
     const script = makeFile('plain-interpreter', `#!${data}\n`);
-    expect(failure(script)).toMatchObject({ code: 'EACCES', stage: 'exec', stagePath: data });
+    expect(await failure(script)).toMatchObject({ code: 'EACCES', stagePath: data });
   });
 
-  it('a program whose ELF loader is missing: the loader is named', () => {
+  it('of a program whose ELF loader is missing: the loader is named', async () => {
     const program = makeWithoutLoader();
-    const error = failure(program);
-    expect(error).toMatchObject({
-      code: 'ENOENT',
-      stage: 'exec',
-      stageSource: 'inferred',
-      path: program,
-    });
+    const error = await failure(program);
+    expect(error).toMatchObject({ code: 'ENOENT', path: program });
     expect(error.stagePath).toMatch(/\/ld-.*~$/);
     expect(error.message).toContain('loader');
   });
 
-  it('a script without #!: ENOEXEC, and what to write', () => {
+  it('of a script without #!: ENOEXEC, and what to write', async () => {
     const script = makeFile('no-shebang', 'echo hi\n');
-    const error = failure(script);
-    expect(error).toMatchObject({ code: 'ENOEXEC', errno: -8, stage: 'exec', stagePath: script });
+    const error = await failure(script);
+    expect(error).toMatchObject({ code: 'ENOEXEC', errno: -8, stagePath: script });
     expect(error.message).toContain('#!');
   });
 
-  it('an empty file, and one for another machine', () => {
-    expect(failure(makeFile('empty', ''))).toMatchObject({ code: 'ENOEXEC', stage: 'exec' });
+  it('of an empty file, and of one for another machine', async () => {
+    const empty = makeFile('empty', '');
+    expect(await failure(empty)).toMatchObject({ code: 'ENOEXEC', stagePath: empty });
     const program = Buffer.from(readFileSync(fixture('exit_fast')));
     program.writeUInt16LE(0x1234, 18); // e_machine
-    expect(failure(makeFile('alien', program))).toMatchObject({ code: 'ENOEXEC', stage: 'exec' });
+    expect(await failure(makeFile('alien', program))).toMatchObject({ code: 'ENOEXEC' });
   });
 
   it.each<[string, string[], SpawnOptions, RegExp]>([
@@ -89,13 +91,13 @@ describe('exec', () => {
       'all together',
       Array.from({ length: 100 }, (_, index) => secret.repeat(3000 + index)),
       {},
-      /argv\[100\] 55783 bytes, argv\[99\] 55765 bytes, argv\[98\] 55747 bytes/,
+      /here they are \d+ bytes.*argv\[100\] 55783 bytes, argv\[99\] 55765 bytes, argv\[98\] 55747 bytes/,
     ],
   ])(
     'E2BIG by %s names the biggest entries with their sizes and no value',
-    (_, args, options, says) => {
-      const error = failure('true', args, options);
-      expect(error).toMatchObject({ code: 'E2BIG', errno: -7, stage: 'exec' });
+    async (_, args, options, says) => {
+      const error = await failure('true', args, options);
+      expect(error).toMatchObject({ code: 'E2BIG', errno: -7 });
       expect(error.message).toMatch(says);
       expect(error.message.length).toBeLessThan(600);
       expectWithout(error, secret);
@@ -103,32 +105,29 @@ describe('exec', () => {
   );
 
   it('the longest string that the kernel takes is taken', async () => {
-    const child = spawn('true', ['x'.repeat(131_071)], { env: { A: 'x'.repeat(131_069) } });
+    const env = { A: 'x'.repeat(131_069) };
+    const child = spawn('true', ['x'.repeat(131_071)], { ...way, env });
     expect((await child.exited).code).toBe(0);
-    expect(failure('true', ['x'.repeat(131_072)]).code).toBe('E2BIG');
-    expect(failure('true', [], { env: { A: 'x'.repeat(131_070) } }).code).toBe('E2BIG');
+    expect((await failure('true', ['x'.repeat(131_072)])).code).toBe('E2BIG');
+    expect((await failure('true', [], { env: { A: 'x'.repeat(131_070) } })).code).toBe('E2BIG');
   });
 
-  it('ETXTBSY that stays is an error that says who is to blame', () => {
+  it('ETXTBSY that stays is an error that says who is to blame', async () => {
     const program = makeFile('busy', readFileSync(fixture('exit_fast')));
     const writer = openSync(program, 'r+');
     try {
       expect(() => storm.plainSpawn(program, [])).toThrow('Text file busy');
-      const error = failure(program);
-      expect(error).toMatchObject({
-        code: 'ETXTBSY',
-        errno: -26,
-        stage: 'exec',
-        stagePath: program,
-      });
-      expect(error.message).toContain('writing');
+      const error = await failure(program);
+      expect(error).toMatchObject({ code: 'ETXTBSY', errno: -26, stagePath: program });
+      expect(error.message).toContain('has it open for writing; tried again for 100 ms');
     } finally {
       closeSync(writer);
     }
+    expect((await spawn(program, [], { ...way, stdio: 'null' }).exited).code).toBe(0);
   });
 
   it('ETXTBSY that passes within the retries is never seen', async () => {
-    const seen = await inNode(async ({ sallyport, storm, fixture, scratch, require }) => {
+    const seen = await inNode(async ({ sallyport, storm, fixture, scratch, require }, options) => {
       const fs = require('node:fs') as typeof import('node:fs');
       const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
       const program = `${scratch}/written`;
@@ -155,9 +154,9 @@ describe('exec', () => {
       }
       Atomics.store(go, 0, 1);
       Atomics.notify(go, 0);
-      const child = sallyport.spawn(program, [], { stdio: 'null' });
+      const child = sallyport.spawn(program, [], { ...options, stdio: 'null' });
       return { busy, code: (await child.exited).code };
-    }, null);
+    }, way);
     expect(seen.busy).toContain('Text file busy');
     expect(seen.code).toBe(0);
   });

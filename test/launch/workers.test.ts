@@ -4,46 +4,62 @@ import { describe, expect, it } from 'vitest';
 import { inNode } from '../support/node-script.js';
 
 describe('Worker threads', () => {
-  it('four of them and the main thread at once: each gets its own exit codes', async () => {
-    const seen = await inNode(async ({ sallyport, storm, root, fixture, require }) => {
-      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
-      const source = `
-          const { parentPort, workerData: { root, witness, first } } = require('node:worker_threads');
-          const { spawn } = require(root);
-          const children = Array.from({ length: 50 }, (_, index) =>
-            spawn(witness, ['--quiet', '--exit', String(first + index)], { stdio: 'null' }));
-          Promise.all(children.map((child) => child.exited)).then((statuses) =>
-            parentPort.postMessage(statuses.filter(({ code }, index) => code !== first + index).length));`;
-      const workers = [0, 50, 100, 150].map(
-        (first) =>
-          new Promise<number>((resolve, reject) => {
-            const worker = new Worker(source, {
-              eval: true,
-              workerData: { root, witness: fixture('witness'), first },
-            });
-            let wrong = -1;
-            worker.once('message', (count: number) => (wrong = count));
-            worker.once('error', reject);
-            // A worker that ends by itself: nothing of ours keeps it.
-            worker.once('exit', () => {
-              resolve(wrong);
-            });
-          }),
+  it.each(['spawn', 'launch'] as const)(
+    'four of them and the main thread %s at once: each gets its own exit codes',
+    async (name) => {
+      const seen = await inNode(
+        async ({ sallyport, storm, root, fixture, require }, call) => {
+          const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
+          const { listLanes } = require(
+            `${root}/test/support/lanes.cjs`,
+          ) as typeof import('../support/lanes.cjs');
+          const source = `
+        const { parentPort, workerData: { root, witness, first, call } } = require('node:worker_threads');
+        const start = require(root)[call];
+        (async () => {
+          const children = await Promise.all(Array.from({ length: 50 }, (_, index) =>
+            start(witness, ['--quiet', '--exit', String(first + index)], { stdio: 'null' })));
+          const codes = await Promise.all(children.map(async (child) => (await child.exited).code));
+          parentPort.postMessage(codes.filter((code, index) => code !== first + index).length);
+        })();`;
+          const workers = [0, 50, 100, 150].map(
+            (first) =>
+              new Promise<number>((resolve, reject) => {
+                const worker = new Worker(source, {
+                  eval: true,
+                  workerData: { root, witness: fixture('witness'), first, call },
+                });
+                let wrong = -1;
+                worker.once('message', (count: number) => (wrong = count));
+                worker.once('error', reject);
+                // A worker that ends by itself: nothing of ours keeps it.
+                worker.once('exit', () => {
+                  resolve(wrong);
+                });
+              }),
+          );
+          const children = await Promise.all(
+            Array.from({ length: 50 }, async (_, index) =>
+              sallyport[call](fixture('witness'), ['--quiet', '--exit', String(200 + index)], {
+                stdio: 'null',
+              }),
+            ),
+          );
+          const statuses = await Promise.all(children.map((child) => child.exited));
+          return {
+            wrong: await Promise.all(workers),
+            own: statuses.filter(({ code }, index) => code !== 200 + index).length,
+            children: storm.hasChildren(),
+            tables: [...new Set(listLanes().map(({ descriptors }) => descriptors.length))],
+          };
+        },
+        name,
+        { deadline: 40_000 },
       );
-      const children = Array.from({ length: 50 }, (_, index) =>
-        sallyport.spawn(fixture('witness'), ['--quiet', '--exit', String(200 + index)], {
-          stdio: 'null',
-        }),
-      );
-      const statuses = await Promise.all(children.map((child) => child.exited));
-      return {
-        wrong: await Promise.all(workers),
-        own: statuses.filter(({ code }, index) => code !== 200 + index).length,
-        children: storm.hasChildren(),
-      };
-    }, null);
-    expect(seen).toEqual({ wrong: [0, 0, 0, 0], own: 0, children: false });
-  });
+      expect(seen).toEqual({ wrong: [0, 0, 0, 0], own: 0, children: false, tables: [4] });
+    },
+    50_000,
+  );
 
   // A child between clone and exec holds copies of the pidfds of others: what the reaper forgets to
   // take out of its epoll set before closing goes on firing, and it waits for the wrong one.

@@ -2,22 +2,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { makeScratch, root } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
+import { freePort } from '../support/ports.js';
 import { waitFor } from '../support/processes.js';
 import { needs } from '../support/tools.js';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 function writeServer(body: string): string {
   const file = path.join(makeScratch(), 'server.cjs');

@@ -3,6 +3,29 @@
 
 const fs = require('node:fs');
 
+/** Each with the stage that its error names. */
+const FAILURES = {
+  'plan: a TypeError': 'plan',
+  'plan: a wrong signal': 'plan',
+  'lookup: missing': 'lookup',
+  'lookup: not executable': 'lookup',
+  'cwd: missing': 'cwd',
+  'cwd: not a directory': 'cwd',
+  'descriptor: not open': 'descriptor',
+  'descriptor: above the limit': 'plan',
+  'descriptor: unexpected': 'descriptor',
+  'descriptor: EMFILE': 'descriptor',
+  'terminal: none': 'terminal',
+  'exec: missing interpreter': 'exec',
+  'exec: no #!': 'exec',
+  'exec: too big': 'exec',
+  // Tried again for 100 ms.
+  'exec: busy': 'exec',
+};
+
+/** Those of a process that has no privileges. */
+const UNPRIVILEGED = { 'cwd: not permitted': 'cwd', 'process: EAGAIN': 'process' };
+
 const prepareFailure = (kind, { storm, scratch, source, all }) => {
   const writeProgram = (text) => {
     fs.writeFileSync(`${scratch}/program`, text, { mode: 0o755 });
@@ -20,6 +43,7 @@ const prepareFailure = (kind, { storm, scratch, source, all }) => {
   const withPass = (entry) => ['true', [], { ...all, pass: [source, entry] }];
   const calls = {
     'plan: a TypeError': () => ['true', [], { ...all, env: { 'A=B': 'x' } }],
+    'plan: a wrong signal': () => ['true', [], { ...all, killSignal: 'SIGNONE' }],
     'lookup: missing': () => ['no-such-program', [], all],
     'lookup: not executable': () => {
       fs.writeFileSync(`${scratch}/data`, '', { mode: 0o644 });
@@ -40,6 +64,7 @@ const prepareFailure = (kind, { storm, scratch, source, all }) => {
       fill();
       return ['true', [], all];
     },
+    'terminal: none': () => ['true', [], { ...all, session: 'group', foreground: 0 }],
     'exec: missing interpreter': () => [writeProgram('#!/no/such/interpreter\n'), [], all],
     'exec: no #!': () => [writeProgram('echo\n'), [], all],
     'exec: too big': () => ['true', ['x'.repeat(200_000)], all],
@@ -56,4 +81,4 @@ const prepareFailure = (kind, { storm, scratch, source, all }) => {
   return calls[kind]();
 };
 
-module.exports = { prepareFailure };
+module.exports = { FAILURES, prepareFailure, UNPRIVILEGED };

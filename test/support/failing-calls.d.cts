@@ -2,22 +2,32 @@
 import type { SpawnOptions } from '../../src/index.js';
 import type { Storm } from './storm.js';
 
-export type FailingCall =
+type Failure =
   | 'plan: a TypeError'
+  | 'plan: a wrong signal'
   | 'lookup: missing'
   | 'lookup: not executable'
   | 'cwd: missing'
   | 'cwd: not a directory'
-  | 'cwd: not permitted'
   | 'descriptor: not open'
   | 'descriptor: above the limit'
   | 'descriptor: unexpected'
   | 'descriptor: EMFILE'
+  | 'terminal: none'
   | 'exec: missing interpreter'
   | 'exec: no #!'
   | 'exec: too big'
-  | 'exec: busy'
-  | 'process: EAGAIN';
+  | 'exec: busy';
+
+type Unprivileged = 'cwd: not permitted' | 'process: EAGAIN';
+
+export type FailingCall = Failure | Unprivileged;
+
+/** Each with the stage that its error names. */
+export const FAILURES: Readonly<Record<Failure, string>>;
+
+/** Those of a process that has no privileges. */
+export const UNPRIVILEGED: Readonly<Record<Unprivileged, string>>;
 
 export interface FailingTools {
   storm: Storm;

@@ -1,60 +1,7 @@
-// Lanes belong to the process: Workers share them, and one that ends leaves the others served.
+// Lanes belong to the process: a Worker that ends leaves the others served.
 import { expect, it } from 'vitest';
 
 import { inNode } from '../../support/node-script.js';
-
-it('four Workers and the main thread launch at once: each hears of its own', async () => {
-  const seen = await inNode(
-    async ({ sallyport, storm, root, fixture, require }) => {
-      const { Worker } = require('node:worker_threads') as typeof import('node:worker_threads');
-      const { listLanes } = require(
-        `${root}/test/support/lanes.cjs`,
-      ) as typeof import('../../support/lanes.cjs');
-      const source = `
-        const { parentPort, workerData: { root, witness, first } } = require('node:worker_threads');
-        const { launch } = require(root);
-        (async () => {
-          const children = await Promise.all(Array.from({ length: 50 }, (_, index) =>
-            launch(witness, ['--quiet', '--exit', String(first + index)], { stdio: 'null' })));
-          const codes = await Promise.all(children.map(async (child) => (await child.exited).code));
-          parentPort.postMessage(codes.filter((code, index) => code !== first + index).length);
-        })();`;
-      const workers = [0, 50, 100, 150].map(
-        (first) =>
-          new Promise<number>((resolve, reject) => {
-            const worker = new Worker(source, {
-              eval: true,
-              workerData: { root, witness: fixture('witness'), first },
-            });
-            let wrong = -1;
-            worker.once('message', (count: number) => (wrong = count));
-            worker.once('error', reject);
-            // A worker that ends by itself: nothing of ours keeps it.
-            worker.once('exit', () => {
-              resolve(wrong);
-            });
-          }),
-      );
-      const children = await Promise.all(
-        Array.from({ length: 50 }, (_, index) =>
-          sallyport.launch(fixture('witness'), ['--quiet', '--exit', String(200 + index)], {
-            stdio: 'null',
-          }),
-        ),
-      );
-      const statuses = await Promise.all(children.map((child) => child.exited));
-      return {
-        own: statuses.filter(({ code }, index) => code !== 200 + index).length,
-        wrong: await Promise.all(workers),
-        children: storm.hasChildren(),
-        tables: [...new Set(listLanes().map(({ descriptors }) => descriptors.length))],
-      };
-    },
-    null,
-    { deadline: 40_000 },
-  );
-  expect(seen).toEqual({ own: 0, wrong: [0, 0, 0, 0], children: false, tables: [4] });
-}, 50_000);
 
 // The Worker never returns to its event loop: none of its launches can have been heard of.
 it('terminated with launches queued and on their way, 50 times: nothing is left', async () => {

@@ -1,0 +1,11 @@
+// Ports of the loopback for servers of a test.
+import { createServer } from 'node:net';
+
+/** Nobody listens there. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
