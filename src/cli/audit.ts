@@ -104,7 +104,7 @@ export function formatAudit(audit: ProcessAudit): string {
   if (verdict === 'clean') parts.push(`${paint('clean', 'green')}: all that is open is named\n`);
   if (verdict === 'leaks') {
     parts.push(
-      `${paint('leaks', 'red')}: ${leaks.map(({ fd }) => fd).join(', ')} are not named, or are something else\n`,
+      `${paint('leaks', 'red')}: ${leaks.map(({ fd }) => fd).join(', ')} ${leaks.length === 1 ? 'is not named, or is' : 'are not named, or are'} something else\n`,
     );
   }
   if (verdict === 'unknown')

@@ -2,6 +2,7 @@
 import type { CredentialBroker, CredentialedReport } from '../credentials.js';
 import { startWithCredentials } from '../credentials/run.js';
 import type { RunOptions } from '../index.js';
+import { phraseCount } from '../phrase-count.js';
 import type { RunUnderWay } from '../run/handle.js';
 import { EndedBefore } from './failure.js';
 import { complain, redactBy } from './output.js';
@@ -60,7 +61,7 @@ export function summarizeCredentials({ credentials }: CredentialedReport): strin
     ...grants.flatMap(({ name, outages }) =>
       outages.map(({ since, until, attempts, why }) => {
         const lasted = until === null ? 'and not again' : `until ${until}`;
-        return `credential ${name} could not be minted since ${since}, ${lasted} (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}): ${why}`;
+        return `credential ${name} could not be minted since ${since}, ${lasted} (${phraseCount(attempts, 'attempt')}): ${why}`;
       }),
     ),
     ...strangers.slice(0, 1).map(({ pid, executable }) => {

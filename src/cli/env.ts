@@ -5,6 +5,7 @@ import {
   type EnvironmentDescription,
   type SuspectVariable,
 } from '../index.js';
+import { phraseCount } from '../phrase-count.js';
 import type { EnvironmentFlags } from './environment-flags.js';
 import { buildEnvironment } from './environment-options.js';
 import { describeGrant } from './describe-grant.js';
@@ -40,11 +41,11 @@ function formatDescription(
   const { count, grants, suspects } = inherited;
   const others = suspects.length - grants;
   const parts = [
-    `${paint(`${count} ${count === 1 ? 'variable' : 'variables'} here`, 'bold')} would be inherited: ${grants} ${grants === 1 ? 'looks' : 'look'} like a credential, ${others} more ${others === 1 ? 'does' : 'do'} more than inform\n`,
+    `${paint(`${phraseCount(count, 'variable')} here`, 'bold')} would be inherited: ${phraseCount(grants, 'looks', 'look')} like a credential, ${phraseCount(others, 'more does', 'more do')} more than inform\n`,
   ];
   if (suspects.length > 0) parts.push(formatTable(HEADING, suspects.map(describeSuspect)));
   parts.push(
-    `\n${paint(`${received.count} ${received.count === 1 ? 'variable' : 'variables'} in a run`, 'bold')}${program === null ? '' : ` of ${clean(program)}`}\n`,
+    `\n${paint(`${phraseCount(received.count, 'variable')} in a run`, 'bold')}${program === null ? '' : ` of ${clean(program)}`}\n`,
     line('of its own', received.fixed.join(' ')),
     line('passed through', received.passedThrough.join(' ')),
     ...received.grants.map((grant, index) =>

@@ -1,5 +1,6 @@
 // `sallyport holders`: which processes hold a port or a path.
 import { findHolders, type HolderReport } from '../index.js';
+import { phraseCount } from '../phrase-count.js';
 import { FOUND } from './audit.js';
 import { describeTarget } from './describe-record.js';
 import { UsageError } from './failure.js';
@@ -59,5 +60,5 @@ function format({ holders, unreadable }: HolderReport): string {
 export function formatUnreadable(unreadable: HolderReport['unreadable']): string {
   const pids = unreadable.slice(0, 8).map(({ pid }) => pid);
   const more = unreadable.length > pids.length ? ', …' : '';
-  return `${paint(`${unreadable.length} processes could not be read (${pids.join(', ')}${more}): any of them may hold it too`, 'yellow')}\n`;
+  return `${paint(`${phraseCount(unreadable.length, 'process', 'processes')} could not be read (${pids.join(', ')}${more}): ${unreadable.length === 1 ? 'it' : 'any of them'} may hold it too`, 'yellow')}\n`;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import type { LeakRecord } from '../compat/report.js';
 import { auditSelf, spawn, type ExitStatus } from '../index.js';
+import { phraseCount } from '../phrase-count.js';
 import { FOUND } from './audit.js';
 import { UsageError } from './failure.js';
 import { forwardToChild, Receiver } from './forward.js';
@@ -95,5 +96,5 @@ function format(file: string, records: readonly LeakRecord[]): string {
     return [`${head}${leaks.length} would have been handed to it`, ...found];
   });
   const leaky = records.filter(({ leaks }) => leaks.length > 0).length;
-  return `${lines.join('\n')}\n${records.length} ${records.length === 1 ? 'child' : 'children'}, ${leaky} of them with more than their stdio\n`;
+  return `${lines.join('\n')}\n${phraseCount(records.length, 'child', 'children')}, ${leaky} of them with more than their stdio\n`;
 }

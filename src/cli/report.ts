@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 
 import { clean } from '../clean-text.js';
+import { phraseCount } from '../phrase-count.js';
 import { formatLedger, ledger } from '../review.js';
 import { formatGates } from '../review/print.js';
 import { checkChain } from '../run/chain.js';
@@ -72,7 +73,7 @@ function verify(file: string, flags: ReportFlags): number {
   else if (broken !== null) print(`${file}: broken at record ${broken.line}: ${broken.why}\n`);
   else
     print(
-      `${file}: ${records} records, each with the digest of the one before; last ${last ?? 'none'}\n`,
+      `${file}: ${phraseCount(records, 'record')}, each with the digest of the one before; last ${last ?? 'none'}\n`,
     );
   return broken === null ? 0 : 1;
 }
@@ -122,7 +123,7 @@ function phraseChannel({
   sha256,
 }: RunRecord['output']['stdout']): string {
   return observed
-    ? `${bytesSeen} bytes, ${bytesKept} kept, to ${end}; SHA-256 ${sha256}`
+    ? `${phraseCount(bytesSeen, 'byte')}, ${bytesKept} kept, to ${end}; SHA-256 ${sha256}`
     : 'no pipe of the run: not seen';
 }
 

@@ -2,6 +2,7 @@
 import { isatty } from 'node:tty';
 
 import { native } from '../native.js';
+import { phraseCount } from '../phrase-count.js';
 import type { RunUnderWay } from '../run/handle.js';
 import { RunTree } from '../run/run-tree.js';
 import { phraseSize, phraseTime } from './quantities.js';
@@ -95,7 +96,7 @@ export class StatusLine {
       `sallyport: ${phraseTime(now - this.#start)}`,
       phraseSize(stdout.bytesSeen + stderr.bytesSeen),
       `last output ${phraseTime(silent)} ago`,
-      `${processes} ${processes === 1 ? 'process' : 'processes'}`,
+      phraseCount(processes, 'process', 'processes'),
     ].join(', ');
   }
 }

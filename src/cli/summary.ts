@@ -1,5 +1,6 @@
 // What happened to a run that did not simply end, in one sentence.
 import type { ChannelReport, RunReport } from '../index.js';
+import { phraseCount } from '../phrase-count.js';
 import { clean } from './table.js';
 import { phraseTime } from './quantities.js';
 
@@ -23,7 +24,7 @@ function phraseEnding({ outcome }: RunReport, wishes: SummaryWishes): string {
     case 'stalled':
       return `ended for standing still: no output for ${phraseTime(outcome.stall?.lastOutputMs ?? 0)}${phraseStall(outcome)}`;
     case 'output-limit':
-      return `ended for more output than ${wishes.maxOutput ?? 0} bytes`;
+      return `ended for more output than ${phraseCount(wishes.maxOutput ?? 0, 'byte')}`;
     case 'lost':
       return 'how it ended is not known';
     default:
@@ -59,15 +60,13 @@ function phraseChannel(name: string, { end, heldBy, deliveryError }: ChannelRepo
 function phraseCleanup({ cleanup }: RunReport): string {
   const sent = cleanup.signalled
     .filter(({ processes }) => processes !== 0)
-    .map(({ signal, processes }) => `${signal} to ${phraseCount(processes)}`);
+    .map(
+      ({ signal, processes }) =>
+        `${signal} to ${processes === null ? 'its processes' : phraseCount(processes, 'process', 'processes')}`,
+    );
   const left = cleanup.survivors.map(({ pid, executable }) => phraseProcess(pid, executable));
   const survivors = left.length === 0 ? '' : `, and still there: ${left.join(', ')}`;
   return sent.length === 0 ? survivors.slice(2) : `${sent.join(', ')}${survivors}`;
-}
-
-function phraseCount(processes: number | null): string {
-  if (processes === null) return 'its processes';
-  return processes === 1 ? '1 process' : `${processes} processes`;
 }
 
 /** Without its directory, and with nothing that acts on a terminal. */

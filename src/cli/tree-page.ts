@@ -1,5 +1,6 @@
 // A process tree and the descriptors that its processes share, as one page without scripts.
 import type { DescriptorRecord, ProcessAudit } from '../index.js';
+import { phraseCount } from '../phrase-count.js';
 import { describeProcess, describeTarget } from './describe-record.js';
 import { STYLE } from './tree-style.js';
 import { clean } from './table.js';
@@ -30,8 +31,8 @@ export function renderPage(audits: readonly ProcessAudit[]): string {
 <title>${escape(title)}: processes and what they share</title>
 <style>${STYLE}</style>
 <h1>${escape(title)}</h1>
-<p>${count(audits.length, 'process', 'processes')}, ${count(shared.length, 'object that', 'objects that')} more than one of them has open.
-${leaking.length === 0 ? 'Nothing beyond 0, 1 and 2 was handed down.' : `<strong class="leak">${count(leaking.length, 'process has', 'processes have')} something beyond 0, 1 and 2 that was handed down.</strong>`}</p>
+<p>${phraseCount(audits.length, 'process', 'processes')}, ${phraseCount(shared.length, 'object that', 'objects that')} more than one of them has open.
+${leaking.length === 0 ? 'Nothing beyond 0, 1 and 2 was handed down.' : `<strong class="leak">${phraseCount(leaking.length, 'process has', 'processes have')} something beyond 0, 1 and 2 that was handed down.</strong>`}</p>
 <ul class="legend">
 <li><span class="dot">1</span> a process has this object open, as this number</li>
 <li><span class="dot leak">7</span> handed down by its parent, beyond 0, 1 and 2: meant, or a leak</li>
@@ -45,9 +46,6 @@ ${audits.map((audit) => renderDetails(audit, shared)).join('\n')}
 </html>
 `;
 }
-
-const count = (number: number, one: string, many: string): string =>
-  `${number} ${number === 1 ? one : many}`;
 
 function escape(text: string): string {
   const entities: Record<string, string> = {
@@ -111,7 +109,7 @@ function renderMatrix(audits: readonly ProcessAudit[], shared: readonly Shared[]
     const name = `<a href="#process-${pid}">${escape(command)}</a> <span class="pid">${pid}</span>${orphan}`;
     const note =
       unreadable === undefined
-        ? `<small>${escape(shorten(commandLine.join(' ')))} · ${count(descriptors.length, 'descriptor', 'descriptors')}</small>`
+        ? `<small>${escape(shorten(commandLine.join(' ')))} · ${phraseCount(descriptors.length, 'descriptor', 'descriptors')}</small>`
         : `<small class="unknown">not readable</small>`;
     const cells = shared.map(
       (object) => `<td>${(object.numbers.get(pid) ?? []).map(renderDot).join('')}</td>`,

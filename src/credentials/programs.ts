@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 
 import { invalid } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
+import { phraseCount } from '../phrase-count.js';
 import { run } from '../run/run.js';
 import type { RunOptions } from '../run/options.js';
 import type { Delivery } from './delivery.js';
@@ -82,7 +83,7 @@ export function commandSource(options: CommandSource): CredentialSource {
       const { kind, code, signal: by } = outcome;
       const how = kind === 'exited' ? `exit code ${code}` : kind === 'signaled' ? by : kind;
       throw new MintError(
-        `the program ended with ${how}; it wrote ${output.stderr.bytesSeen} bytes to stderr, which are not shown`,
+        `the program ended with ${how}; it wrote ${phraseCount(output.stderr.bytesSeen, 'byte')} to stderr, not shown`,
       );
     }
     return parseQuietly(parse, output.stdout.text, 'what the program printed');

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 
 import { native } from '../native.js';
+import { phraseCount } from '../phrase-count.js';
 import type { CacheGrant } from '../plan/environment-record.js';
 import {
   closed,
@@ -67,7 +68,7 @@ export function askAgent(path: string): Question {
       const loaded =
         keys < 0
           ? 'it did not answer as an agent does'
-          : `${keys} ${keys === 1 ? 'key is' : 'keys are'} loaded, and it signs with each`;
+          : `${phraseCount(keys, 'key is', 'keys are')} loaded, and it signs with each`;
       return { ...gap, reason: `${gap.reason}; ${loaded}` };
     },
   };

@@ -1,5 +1,6 @@
 // The ledger of a plan: everything that crosses into a child, in five categories.
 import { phraseObject } from '../objects/object.js';
+import { phraseCount } from '../phrase-count.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';
 import type { LaunchPlan } from '../plan/plan.js';
@@ -92,7 +93,7 @@ function argumentEntries({ arguments: { count, bytes } }: PlanDescription): Ledg
 
 /** The names are the note, which may be long: the other columns stay narrow. */
 function variablesEntry({ names, source }: PlanDescription['environment']): LedgerEntry {
-  const count = `${names.length} ${names.length === 1 ? 'variable' : 'variables'}`;
+  const count = phraseCount(names.length, 'variable');
   return other(count, source, [...names, '(values are never shown)'].join(' '));
 }
 

@@ -2,6 +2,7 @@
 import { SallyportError, type Difference, type Stage, type StageSource } from '../errors.js';
 import type { SeenDescriptor } from '../launch/evidence.js';
 import type { ExitStatus, ResourceUsage } from '../launch/events.js';
+import { phraseCount } from '../phrase-count.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';
 import type { LaunchPlan } from '../plan/plan.js';
@@ -293,7 +294,9 @@ function listNotTested(found: Findings): string[] {
     ...unseen.map((name) => `output: ${name} was not a pipe of the run`),
     ...(unreadableHolders === 0
       ? []
-      : [`output: ${unreadableHolders} processes whose descriptors may not be read may hold it`]),
+      : [
+          `output: ${phraseCount(unreadableHolders, 'process', 'processes')} whose descriptors may not be read may hold it`,
+        ]),
     ...method.notTested,
     ...(end.lost ? (method.whenLost?.notTested ?? []) : []),
     'effects: what the program read, wrote and reached while it ran',

@@ -5,6 +5,7 @@ import { native } from '../native.js';
 import { requireExpected, takeExpectation, type Expectation } from '../objects/expectation.js';
 import { phraseObject, type DescriptorObject } from '../objects/object.js';
 import { takeOwn } from '../own-properties.js';
+import { phraseCount } from '../phrase-count.js';
 import { rememberReceived } from './received.js';
 
 /** What `receiveListeners` takes. */
@@ -87,7 +88,7 @@ function requireCount(expectations: readonly Expectation[] | undefined, count: n
   if (expectations === undefined || expectations.length === count) return;
   throw refused(
     'ERR_SALLYPORT_UNEXPECTED_OBJECT',
-    `${count} listeners were handed to this process: expected ${expectations.length}`,
+    `${phraseCount(count, 'listener was', 'listeners were')} handed to this process: expected ${expectations.length}`,
     { stage: 'descriptor', stagePath: 'LISTEN_FDS', stageSource: 'reported' },
   );
 }

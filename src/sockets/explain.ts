@@ -7,6 +7,7 @@ import type { Scanned, ScannedSocket } from '../audit/unpack.js';
 import { clean } from '../clean-text.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
+import { phraseCount } from '../phrase-count.js';
 import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
 
 /** What may stand in the way of a bind. */
@@ -238,14 +239,17 @@ function explainConnections(port: number, scanned: Scanned): PortCause[] {
   const first = connected[0];
   if (first !== undefined) {
     const blocks = ask(connected);
+    const isOne = connected.length === 1;
     causes.push({
       kind: 'connection',
       blocks,
-      text: `${tellCount(connected.length)} as ${connected.length === 1 ? 'its' : 'their'} local end, the first ${first.facts.local} to ${first.facts.remote} in ${tellHolders(first, scanned)}.`,
+      text: `${phraseCount(connected.length, 'connection has it', 'connections have it')} as ${isOne ? 'its' : 'their'} local end, the first ${first.facts.local} to ${first.facts.remote} in ${tellHolders(first, scanned)}.`,
       advice:
         blocks === 'always'
-          ? 'They stop every server until they end: one of them came in by a server without SO_REUSEADDR, or was begun from this port.'
-          : REUSE_ADVICE[blocks].replace('It stops', 'They stop'),
+          ? `${isOne ? 'It stops every server until it ends: it' : 'They stop every server until they end: one of them'} came in by a server without SO_REUSEADDR, or was begun from this port.`
+          : isOne
+            ? REUSE_ADVICE[blocks]
+            : REUSE_ADVICE[blocks].replace('It stops', 'They stop'),
     });
   }
   if (forgetting.length > 0) {
@@ -253,18 +257,15 @@ function explainConnections(port: number, scanned: Scanned): PortCause[] {
     causes.push({
       kind: 'time-wait',
       blocks,
-      text: `${forgetting.length === 1 ? '1 connection is' : `${forgetting.length} connections are`} being forgotten (${[...new Set(forgetting.map(({ facts }) => facts.state))].join(', ')}).`,
+      text: `${phraseCount(forgetting.length, 'connection is', 'connections are')} being forgotten (${[...new Set(forgetting.map(({ facts }) => facts.state))].join(', ')}).`,
       advice:
         blocks === 'always'
-          ? 'Wait until they are: a minute.'
+          ? `Wait until ${forgetting.length === 1 ? 'it is' : 'they are'}: a minute.`
           : `Set SO_REUSEADDR (Node does)${blocks === 'unknown' ? ', which helps if the earlier server set it too' : ''}, or wait a minute.`,
     });
   }
   return causes;
 }
-
-const tellCount = (connections: number): string =>
-  connections === 1 ? '1 connection has it' : `${connections} connections have it`;
 
 function explainPrivilege(port: number): PortCause[] {
   if (process.geteuid?.() === 0) return [];

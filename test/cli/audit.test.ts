@@ -6,6 +6,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { auditProcess, explainPort, spawn as startExact, type Child } from '../../src/index.js';
+import { formatUnreadable } from '../../src/cli/holders.js';
 import { loadStorm, makeScratch } from '../support/fixtures.js';
 import { copyPackage } from '../support/package-copy.js';
 import { countColours } from '../support/png.js';
@@ -70,7 +71,7 @@ describe('sallyport audit', () => {
     const found = await runCli(['audit', leaky, ...numbers]);
     expect(found.code).toBe(1);
     expect(found.stdout).toMatch(/^3! +file/m);
-    expect(found.stdout).toContain('leaks: 3 are not named');
+    expect(found.stdout).toContain('leaks: 3 is not named, or is something else');
     expect((await runCli(['audit', leaky, '--against', plan])).code).toBe(1);
     // What a plan should have been, and is not, is no plan of which nothing differs.
     writeFileSync(plan, 'null');
@@ -232,6 +233,17 @@ describe('sallyport leaks', () => {
 });
 
 describe('sallyport listeners and holders', () => {
+  it.each([
+    [1, '1 process could not be read (100): it may hold it too\n'],
+    [2, '2 processes could not be read (100, 101): any of them may hold it too\n'],
+  ])('say that %d could not be read', (count, sentence) => {
+    const unreadable = Array.from({ length: count }, (_, index) => ({
+      pid: 100 + index,
+      reason: 'another user',
+    }));
+    expect(formatUnreadable(unreadable)).toBe(sentence);
+  });
+
   let port: number;
   let pid: string;
 

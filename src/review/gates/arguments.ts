@@ -1,6 +1,7 @@
 // The gate of the arguments: fixed ones, and the places that each launch fills by a rule.
 import { posix } from 'node:path';
 
+import { phraseCount } from '../../phrase-count.js';
 import { Comparison, type Case, type Gate } from '../gate.js';
 import type { Operand, Profile } from '../profile.js';
 import { isWrapped } from './executable.js';
@@ -90,5 +91,5 @@ export function isWithin(path: string, directory: string): boolean {
 }
 
 function sizeOf(value: string): string {
-  return `${Buffer.byteLength(value)} bytes`;
+  return phraseCount(Buffer.byteLength(value), 'byte');
 }
