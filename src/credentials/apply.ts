@@ -1,4 +1,5 @@
 // Puts what a broker delivers into an environment.
+import { isOurs } from '../copies.js';
 import { Environment } from '../plan/create-environment.js';
 import {
   mergeCredentials,
@@ -32,7 +33,9 @@ export function applyCredentials(
   variables: Environment | Readonly<Record<string, string>>,
   delivered: CredentialVariables,
 ): Environment | Record<string, string> {
-  if (variables instanceof Environment) return addTo(resolveEnvironment(variables), delivered);
+  if (isOurs(variables, Environment, 'variables')) {
+    return addTo(resolveEnvironment(variables), delivered);
+  }
   const made = takeCredentials(delivered, 'delivered');
   return mergeVariables(takeVariables(variables, 'variables'), made).variables;
 }

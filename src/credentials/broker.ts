@@ -1,6 +1,7 @@
 // The broker of one run: has its credentials minted, delivered, kept fresh, and taken back.
 import { EventEmitter } from 'node:events';
 
+import { markAsOurs } from '../copies.js';
 import { invalid, SallyportError } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { Assembly } from './assemble.js';
@@ -320,3 +321,4 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
     return this.report();
   }
 }
+markAsOurs(CredentialBroker);

@@ -1,6 +1,7 @@
 // A run that is given credentials: its environment, its output's mask, its record, and their end.
 import { closeSync } from 'node:fs';
 
+import { isOurs } from '../copies.js';
 import { invalid } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { resolveEnvironment } from '../plan/environment.js';
@@ -120,7 +121,7 @@ async function supervise(
   options: RunOptions,
   handle: Handle,
 ): Promise<CredentialedReport> {
-  if (!(broker instanceof CredentialBroker)) {
+  if (!isOurs(broker, CredentialBroker, 'broker')) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'broker', 'must be of createCredentialBroker');
   }
   // Before anything is minted: a mistake costs nothing.

@@ -1,4 +1,5 @@
 // What an environment would hand over to whoever inherits it, beside what a run receives.
+import { isOurs } from '../copies.js';
 import { createEnvironment, Environment } from '../plan/create-environment.js';
 import type { EnvironmentRecord } from '../plan/environment-record.js';
 import { flagName, type NameFlag } from '../plan/flagged-names.js';
@@ -59,7 +60,7 @@ export async function describeEnvironment(
   run: Environment = createEnvironment(),
 ): Promise<EnvironmentDescription> {
   const variables = takeVariables(env, 'env');
-  if (!(run instanceof Environment)) {
+  if (!isOurs(run, Environment, 'run')) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'run', 'must be what createEnvironment gives');
   }
   const entries = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -1,4 +1,5 @@
 // reportGaps: what a run could reach on this host, found by a probe that is started as the run would be.
+import { isOurs } from '../copies.js';
 import { invalid } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { Environment } from '../plan/create-environment.js';
@@ -143,7 +144,7 @@ function takeConditions(
       ...conditions,
       pass: pass.map((it) => (typeof it === 'number' ? { fd: it } : it)),
     },
-    caches: env instanceof Environment ? env.record.caches : [],
+    caches: isOurs(env, Environment, 'options.env') ? env.record.caches : [],
   };
 }
 

@@ -1,6 +1,7 @@
 // createEnvironment: from an empty record, what is ours, what says how to print, and what is named.
 import { homedir } from 'node:os';
 
+import { markAsOurs } from '../copies.js';
 import { invalid } from '../errors.js';
 import { isRecord, takeOwn } from '../own-properties.js';
 import {
@@ -112,6 +113,7 @@ export class Environment {
     Object.freeze(this);
   }
 }
+markAsOurs(Environment);
 
 /**
  * The default environment plus what is named. Pure: reads `process.env` and changes nothing; the

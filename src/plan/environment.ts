@@ -1,4 +1,5 @@
 // The child's environment: constructed from an empty record, never by deleting from ours.
+import { isOurs } from '../copies.js';
 import { invalid } from '../errors.js';
 import { defaultEnvironment, Environment } from './create-environment.js';
 import {
@@ -20,7 +21,7 @@ export interface ResolvedEnvironment {
 export function resolveEnvironment(env: unknown): ResolvedEnvironment {
   requirePermissions();
   if (env === undefined || env === null) return resolved(defaultEnvironment(), 'default');
-  if (env instanceof Environment) return resolved(env, 'explicit');
+  if (isOurs(env, Environment, 'env')) return resolved(env, 'explicit');
   const source = env === 'inherit' ? 'inherit' : 'explicit';
   const variables = takeVariables(env === 'inherit' ? process.env : env, 'env');
   return { variables: Object.freeze(variables), source, record: null };

@@ -1,6 +1,7 @@
 // A program as a sealed copy in memory: its identity in a plan, and what may be written for it.
 import { constants } from 'node:os';
 
+import { isOurs, markAsOurs } from '../copies.js';
 import { invalid, refused } from '../errors.js';
 import { native } from '../native.js';
 
@@ -41,11 +42,12 @@ export class PinnedExecutable {
     this.#fd = -1;
   }
 }
+markAsOurs(PinnedExecutable);
 
 /** @throws {SallyportTypeError | SallyportError} */
 export function takePinned(value: unknown, executable: string): PinnedExecutable | null {
   if (value === undefined) return null;
-  if (!(value instanceof PinnedExecutable)) {
+  if (!isOurs(value, PinnedExecutable, 'pinned')) {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
       'pinned',
