@@ -12,6 +12,7 @@ import {
 import { adviseLimit } from '../limits.js';
 import type { NativeFailure } from '../native-binding.js';
 import { native } from '../native.js';
+import { findPathFault } from '../plan/executable.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { readInterpreter } from '../plan/interpreter.js';
 import { describeStep, isStepStage } from './step-failure.js';
@@ -105,6 +106,8 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
     });
   }
   if (isReported) {
+    const fault = findPathFault(plan.file, plan.executable, errno);
+    if (fault !== null) return fault;
     const [advice, details] = execAdvice(plan, errno);
     return fail('execve', advice, { ...details, ...known });
   }
@@ -141,7 +144,8 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
       stagePath: failure.path,
     });
   }
-  return fail('execve', ...execAdvice(plan, errno));
+  const fault = findPathFault(plan.file, plan.executable, errno);
+  return fault ?? fail('execve', ...execAdvice(plan, errno));
 }
 
 function canOpenNull(): boolean {

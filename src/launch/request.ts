@@ -45,7 +45,7 @@ export function withRequest<T>(
   start: (plan: LaunchPlan, request: () => NativeRequest) => T,
   cgroup = '',
 ): T {
-  const draft = draftPlan(call, file, args, options);
+  const draft = draftPlan(call, file, args, options, looksAtProgram(call, options));
   return startHeld(draft, HeldDescriptors.take(draft), options, start, cgroup);
 }
 
@@ -63,7 +63,7 @@ export async function withPinnedRequest<T>(
 ): Promise<T> {
   const pin = options[PIN];
   if (pin === undefined) return withRequest(call, file, args, options, start, cgroup);
-  const draft = draftPlan(call, file, args, options);
+  const draft = draftPlan(call, file, args, options, true);
   const held = HeldDescriptors.take(draft);
   let pinned: Draft;
   try {
@@ -74,6 +74,15 @@ export async function withPinnedRequest<T>(
     throw error;
   }
   return startHeld(pinned, held, options, start, cgroup);
+}
+
+/**
+ * A `spawn` waits for its program anyhow; the others do not, and may not wait for a mount that does not
+ * answer. But what is to be that very file has to be looked at.
+ */
+function looksAtProgram(call: Call, options: LaunchOptions): boolean {
+  const mustBeKnown = [options[ADMIT], options.pinned, options.verify];
+  return call === 'spawn' || mustBeKnown.some((given) => given !== undefined);
 }
 
 function startHeld<T>(

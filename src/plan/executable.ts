@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { isAbsolute } from 'node:path';
 
-import { systemError, type SallyportError } from '../errors.js';
+import { systemError, type SallyportError, type StageSource } from '../errors.js';
 import { native } from '../native.js';
 import { joinPath } from './directory.js';
 import { DEFAULT_PATH } from './create-environment.js';
@@ -15,12 +15,20 @@ const { ENOENT, EACCES, EISDIR, EINVAL } = constants.errno;
  * searched in the child's PATH, or in DEFAULT_PATH where it has none. Empty and relative entries of
  * PATH are skipped, since they would depend on what is in the cwd; a directory is not an executable.
  *
- * @returns absolute path of a file that this process may execute
+ * @param looks whether a path is looked at here. On a mount that does not answer the look would never
+ *   return: whoever must not be held up leaves it to the exec, see `findPathFault`
+ * @returns absolute path, of a file that this process may execute where it was looked at
  * @throws {SallyportError} stage `lookup`: ENOENT, EACCES, …
  */
-export function resolveExecutable(file: string, cwd: string, environment: Variables): string {
+export function resolveExecutable(
+  file: string,
+  cwd: string,
+  environment: Variables,
+  looks: boolean,
+): string {
   if (file.includes('/')) {
     const path = isAbsolute(file) ? file : joinPath(cwd, file);
+    if (!looks) return path;
     const errno = native().probeExecutable(path);
     if (errno !== 0) {
       if (!isAbsolute(file)) requireDirectory(file, cwd);
@@ -33,6 +41,19 @@ export function resolveExecutable(file: string, cwd: string, environment: Variab
   if (found.path !== null) return found.path;
   if (found.denied !== null) throw notExecutable(file, found.denied, EACCES);
   throw notFound(file, environment.PATH);
+}
+
+/**
+ * What the look would have said of a path that exec has refused.
+ *
+ * @param errno positive, with which exec has refused it
+ * @returns null where the path itself is not at fault
+ */
+export function findPathFault(file: string, path: string, errno: number): SallyportError | null {
+  if (!file.includes('/')) return null;
+  const found = native().probeExecutable(path);
+  if (found === 0 || toExecErrno(found) !== errno) return null;
+  return notExecutable(file, path, found, 'inferred');
 }
 
 function searchPath(file: string, search: string): { path: string | null; denied: string | null } {
@@ -66,21 +87,29 @@ function notFound(file: string, path: string | undefined): SallyportError {
   });
 }
 
-function notExecutable(file: string, path: string, errno: number): SallyportError {
-  // exec itself answers EACCES to directories and to other things that are no regular files.
-  const isWrongKind = errno === EISDIR || errno === EINVAL;
+/** exec itself answers EACCES to directories and to other things that are no regular files. */
+function toExecErrno(errno: number): number {
+  return errno === EISDIR || errno === EINVAL ? EACCES : errno;
+}
+
+function notExecutable(
+  file: string,
+  path: string,
+  errno: number,
+  stageSource: StageSource = 'reported',
+): SallyportError {
   const advice = new Map([
     [EISDIR, 'it is a directory: name a program in it'],
     [EINVAL, 'it is not a regular file: name a program'],
     [ENOENT, "check the path; a relative one is taken against the child's cwd"],
     [EACCES, 'it must be executable, and its directories searchable, for this user'],
   ]).get(errno);
-  return systemError(isWrongKind ? EACCES : errno, 'find', advice ?? '', {
+  return systemError(toExecErrno(errno), 'find', advice ?? '', {
     syscall: `spawn ${file}`,
     path: file,
     stage: 'lookup',
     stagePath: path,
-    stageSource: 'reported',
+    stageSource,
   });
 }
 

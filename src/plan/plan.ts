@@ -71,8 +71,19 @@ export interface Draft {
   readonly plan: Omit<LaunchPlan, 'descriptors' | 'route'>;
 }
 
-/** Opens nothing. @throws {SallyportTypeError | SallyportError} */
-export function draftPlan(call: Call, file: unknown, args: unknown, options: RawOptions): Draft {
+/**
+ * Opens nothing.
+ *
+ * @param looks whether the path of a program is looked at, see `resolveExecutable`
+ * @throws {SallyportTypeError | SallyportError}
+ */
+export function draftPlan(
+  call: Call,
+  file: unknown,
+  args: unknown,
+  options: RawOptions,
+  looks: boolean,
+): Draft {
   const name = takeString(file, 'file');
   if (name === '') throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'file', 'is empty');
   const argv0 = options.argv0 === undefined ? name : takeString(options.argv0, 'argv0');
@@ -92,7 +103,7 @@ export function draftPlan(call: Call, file: unknown, args: unknown, options: Raw
   const pipeSize = takePipeSize(options.pipeSize, table);
   const attributes = resolveAttributes(options, session, table);
   const cwd = resolveCwd(options.cwd ?? environment.record?.workspace ?? undefined, name);
-  const executable = resolveExecutable(name, cwd, environment.variables);
+  const executable = resolveExecutable(name, cwd, environment.variables, looks);
   const program = takePinned(options.pinned, executable);
   const plan = {
     version: 1,

@@ -32,6 +32,7 @@ describe('the outcome', () => {
 
   it.each([
     ['a program', 'no-such-program', {}, { code: 'ENOENT', stage: 'lookup' }],
+    ['a program by its path', '/no/such', {}, { code: 'ENOENT', stage: 'lookup' }],
     ['a directory', 'true', { cwd: '/srv/missing' }, { code: 'ENOENT', stage: 'cwd' }],
     ['an input', 'true', { input: { file: '/srv/missing' } }, { code: 'ENOENT' }],
     ['a place for the record', 'true', { record: '/srv/missing/r' }, { code: 'ENOENT' }],

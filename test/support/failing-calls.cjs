@@ -8,6 +8,10 @@ const FAILURES = {
   'plan: a TypeError': 'plan',
   'plan: a wrong signal': 'plan',
   'lookup: missing': 'lookup',
+  'lookup: a missing path': 'lookup',
+  'lookup: a missing path in cwd': 'lookup',
+  'lookup: below a file': 'lookup',
+  'lookup: a directory': 'lookup',
   'lookup: not executable': 'lookup',
   'cwd: missing': 'cwd',
   'cwd: not a directory': 'cwd',
@@ -45,6 +49,10 @@ const prepareFailure = (kind, { storm, scratch, source, all }) => {
     'plan: a TypeError': () => ['true', [], { ...all, env: { 'A=B': 'x' } }],
     'plan: a wrong signal': () => ['true', [], { ...all, killSignal: 'SIGNONE' }],
     'lookup: missing': () => ['no-such-program', [], all],
+    'lookup: a missing path': () => ['/no/such/program', [], all],
+    'lookup: a missing path in cwd': () => ['./no-such-program', [], { ...all, cwd: '/etc' }],
+    'lookup: below a file': () => ['/etc/hosts/program', [], all],
+    'lookup: a directory': () => ['/etc', [], all],
     'lookup: not executable': () => {
       fs.writeFileSync(`${scratch}/data`, '', { mode: 0o644 });
       return [`${scratch}/data`, [], all];

@@ -50,6 +50,7 @@ const probes = {
   'raised priority': () => spawnSync('nice', ['-n', '-1', 'true']).stderr.length === 0,
   ptrace: () => runs(fixture('tracer'), '--probe'),
   'setuid programs': () => honoursSetuid(),
+  fuse: () => canMountFuse(),
   boto3: () => runs('/usr/bin/python3', '-c', 'import boto3'),
   'aws cli': () => runs('/usr/bin/aws', '--version'),
   'git-http-backend': () => existsSync(GIT_HTTP_BACKEND),
@@ -116,6 +117,14 @@ function honoursSetuid(): boolean {
   const { stdout } = spawnSync(program, { uid: 65534, encoding: 'utf8' });
   rmSync(directory, { recursive: true });
   return stdout.includes('"uid":[65534,0,0]');
+}
+
+/** Below a directory of its own: whatever lies beneath answers no more. */
+function canMountFuse(): boolean {
+  const directory = mkdtempSync(path.join(tmpdir(), 'sallyport-fuse-'));
+  const mounts = runs(fixture('dead_mount'), directory, '--', 'true');
+  rmSync(directory, { recursive: true });
+  return mounts;
 }
 
 function canMakeCgroups(): boolean {
