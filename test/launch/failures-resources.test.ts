@@ -1,8 +1,50 @@
 // Failures for want of descriptors and processes: what is said, and that nothing was started.
 import { describe, expect, it } from 'vitest';
 
+import { fixture } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
 import { needs } from '../support/tools.js';
+
+const deny = (errno: string, calls: string) => [fixture('seccomp_deny'), errno, calls, '--'];
+
+/** clone(2) as posix_spawn calls it where there is no clone3: CLONE_VM | CLONE_VFORK | SIGCHLD. */
+const VFORK = 0x100 | 0x4000 | 17;
+
+/** What each way of starting a program says under `wrap`, and whether anything is left of it. */
+const refusals = (wrap: string[], only: 'all' | 'launcher') =>
+  inNode(
+    async ({ sallyport, storm, processes, root, require }, only) => {
+      const { watchDescriptors } = require(
+        `${root}/test/support/lanes.cjs`,
+      ) as typeof import('../support/lanes.cjs');
+      // Lanes and all that stays are there before the count.
+      for (const noNewPrivileges of [true, false]) {
+        await sallyport.launch('true', [], { noNewPrivileges }).catch(() => undefined);
+      }
+      const watch = watchDescriptors();
+      const start: Record<string, () => unknown> = {
+        spawn: () => sallyport.spawn('true', [], { stdio: 'pipe' }),
+        direct: () => sallyport.spawn('true', [], { stdio: 'pipe', noNewPrivileges: false }),
+        launch: () => sallyport.launch('true', [], { stdio: 'pipe' }),
+        run: async () => (await sallyport.run('true')).outcome.error,
+        launcher: () => sallyport.spawn('true', [], { stdio: 'pipe', umask: 0o22 }),
+      };
+      const seen: Record<string, object> = {};
+      for (const [name, call] of Object.entries(start)) {
+        if (only === 'launcher' && name !== 'launcher') continue;
+        try {
+          seen[name] = { ...((await call()) as object) };
+        } catch (error) {
+          seen[name] = { ...(error as object), message: (error as Error).message };
+        }
+      }
+      await watch.settle();
+      const zombies = processes.listZombies().length;
+      return { seen, more: watch.more(), children: storm.hasChildren(), zombies };
+    },
+    only,
+    { wrap },
+  );
 
 describe('resources', () => {
   it('EMFILE tells how many are open and how many may be; nothing was started', async () => {
@@ -106,6 +148,28 @@ describe('resources', () => {
       return { codes, children: storm.hasChildren() };
     }, null);
     expect(seen).toEqual({ codes: [6, 6, 6], children: false });
+  });
+
+  it('ENFILE tells of the system, not of this process; nothing is left', async () => {
+    const { seen, ...left } = await refusals(deny('ENFILE', 'memfd_create'), 'launcher');
+    expect(seen['launcher']).toMatchObject({ code: 'ENFILE', errno: -23, stage: 'descriptor' });
+    const { message } = seen['launcher'] as { message: string };
+    expect(message).toMatch(/this system has \d+ of \d+ files open \(fs\.file-max\)/);
+    expect(message).not.toContain('RLIMIT_NOFILE');
+    expect(left).toEqual({ more: 0, children: false, zombies: 0 });
+  });
+
+  it('ENOMEM of the kernel tells how much this process holds; nothing is left', async () => {
+    const wrap = [...deny('ENOSYS', 'clone3'), ...deny('ENOMEM', `clone:${String(VFORK)}`)];
+    const { seen, ...left } = await refusals(wrap, 'all');
+    expect(Object.keys(seen)).toEqual(['spawn', 'direct', 'launch', 'run', 'launcher']);
+    for (const [name, error] of Object.entries(seen)) {
+      expect(error, name).toMatchObject({ code: 'ENOMEM', stage: 'process' });
+      const { message } = error as { message: string };
+      const held = Number(/this process holds (\d+) MiB/.exec(message)?.[1]);
+      expect(held, message).toBeGreaterThan(20);
+    }
+    expect(left).toEqual({ more: 0, children: false, zombies: 0 });
   });
 
   needs('another uid').it('EAGAIN at the limit of processes', async () => {
