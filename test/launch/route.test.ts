@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
-import { makeScratch } from '../support/fixtures.js';
+import { fixture, makeScratch } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
 import { needs } from '../support/tools.js';
 
@@ -58,6 +58,76 @@ needs('strace').describe('under strace', () => {
     // Node itself first; no name is tried along a PATH.
     expect(executed).toHaveLength(16);
     for (const file of executed) expect(file).toMatch(/^\//);
+  });
+
+  it('so it is on every other way; only an init forks, which is small', async () => {
+    const output = path.join(scratch, 'ways.trace');
+    const routes = await inNode(
+      async ({ sallyport }) => {
+        const { spawn, launch, run, runSync } = sallyport;
+        const direct = { noNewPrivileges: false } as const;
+        const children = [
+          spawn('true', [], direct),
+          spawn('true', [], { ...direct, umask: 0o22 }),
+          await launch('true'),
+          await launch('true', [], direct),
+          await launch('true', [], { umask: 0o22 }),
+          await launch('true', [], { verify: 'at-exec' }),
+        ];
+        for (const child of children) await child.exited;
+        // The first two with an init each.
+        const reports = [
+          await run('true'),
+          runSync('true'),
+          await run('true', [], { containment: 'group' }),
+          runSync('true', [], { containment: 'group' }),
+        ];
+        if (reports.some(({ complete }) => !complete)) throw new Error('a run has failed');
+        return children.map(({ plan }) => plan.route.kind);
+      },
+      null,
+      { wrap: trace(output, 'clone,clone3,fork,vfork,execve') },
+    );
+    expect(routes).toEqual(['direct', 'direct', 'lane', 'lane', 'lane', 'lane']);
+    const creations = readCreations(output);
+    const forks = creations.filter((line) => !/CLONE_VM\|CLONE_VFORK/.test(line));
+    expect(creations.length - forks.length).toBe(10);
+    const launchers = readFileSync(output, 'utf8')
+      .split('\n')
+      .filter((line) => /execve\("[^"]*sallyport-launcher"/.test(line))
+      .map((line) => line.split(' ')[0]);
+    expect(forks).toHaveLength(2);
+    for (const line of forks) expect(launchers).toContain(line.split(' ')[0]);
+  });
+
+  it('without close_range no descriptor is tried up to the limit', async () => {
+    const output = path.join(scratch, 'closes.trace');
+    const refused = [fixture('seccomp_deny'), 'EPERM', 'close_range', '--'];
+    const limit = await inNode(
+      async ({ sallyport, storm, fixture: compiled, require }) => {
+        const fs = require('node:fs') as typeof import('node:fs');
+        const limits = fs.readFileSync('/proc/self/limits', 'latin1');
+        const [, most = ''] = /^Max open files\s+\d+\s+(\d+)/m.exec(limits) ?? [];
+        const raised = Math.min(Number(most), 1_000_000);
+        storm.setSoftLimit('nofile', raised);
+        storm.openInheritable('/etc/hosts', 900);
+        for (const noNewPrivileges of [true, false]) {
+          const child = sallyport.spawn(compiled('exact_fds'), ['0', '1', '2'], {
+            noNewPrivileges,
+          });
+          if ((await child.exited).code !== 0) throw new Error('not exactly 0, 1 and 2');
+        }
+        return raised;
+      },
+      null,
+      { wrap: [...trace(output, 'close,close_range'), ...refused] },
+    );
+    const closes = readFileSync(output, 'utf8').split('\n');
+    expect(closes.some((line) => line.includes('close_range') && line.includes('EPERM'))).toBe(
+      true,
+    );
+    expect(limit).toBeGreaterThanOrEqual(4096);
+    expect(closes.length).toBeLessThan(1000);
   });
 
   it('the same look sees a plain fork', async () => {
