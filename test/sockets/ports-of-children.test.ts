@@ -76,7 +76,7 @@ describe('a server that closes its listener, which was inheritable', () => {
 const endWrapper = (how: 'child_process' | 'run') =>
   inNode(async ({ sallyport, processes, require }, how) => {
     const { spawn } = require('node:child_process') as typeof import('node:child_process');
-    const { once } = require('node:events') as typeof import('node:events');
+    const events = require('node:events') as typeof import('node:events');
     const net = require('node:net') as typeof import('node:net');
     const program = [
       'import os, signal, socket',
@@ -103,10 +103,10 @@ const endWrapper = (how: 'child_process' | 'run') =>
       if (cleanup.survivors.length > 0) throw new Error('somebody is left');
     } else {
       const wrapper = spawn('sh', words, { stdio: ['ignore', 'pipe', 'inherit'] });
-      const [line] = (await once(wrapper.stdout, 'data')) as [Buffer];
+      const [line] = (await events.once(wrapper.stdout, 'data')) as [Buffer];
       port = Number(String(line));
       wrapper.kill('SIGKILL');
-      await once(wrapper, 'exit');
+      await events.once(wrapper, 'exit');
     }
     try {
       const [cause] = sallyport.explainPort(port).causes;
