@@ -1,12 +1,31 @@
 // A parent whose own 0, 1 or 2 are closed still gives its children the right ones.
 import { describe, expect, it } from 'vitest';
 
-import { inNode } from '../support/node-script.js';
+import { fixture } from '../support/fixtures.js';
+import { inNode, type ScriptContext } from '../support/node-script.js';
 import type { Witness } from '../support/witness.js';
 
 const combinations = Array.from({ length: 8 }, (_, mask) => ({
   closed: [0, 1, 2].filter((fd) => (mask & (1 << fd)) !== 0),
 }));
+
+const deny = (calls: string) => [fixture('seccomp_deny'), 'EPERM', calls, '--'];
+
+/** Where the table is the process's own, what is closed there can be come upon. */
+const ways = {
+  'by a lane': { noNewPrivileges: true, wrap: [], route: 'lane' },
+  'by the calling thread': { noNewPrivileges: false, wrap: [], route: 'direct' },
+  'by the calling thread, without close_range': {
+    noNewPrivileges: false,
+    wrap: deny('close_range'),
+    route: 'direct',
+  },
+  'by a lane that shares the table': {
+    noNewPrivileges: true,
+    wrap: deny('close_range,unshare'),
+    route: 'thread',
+  },
+} as const;
 
 interface Seen {
   stdio: Witness['descriptors'];
@@ -15,8 +34,16 @@ interface Seen {
 }
 
 /** One child for each form of the standard channels, from a parent that closed `closed`. */
-async function launchAll(closed: number[]) {
-  return inNode(async ({ sallyport, storm, processes, fixture, scratch, require }, closed) => {
+async function launchAll(closed: number[], way: keyof typeof ways) {
+  const { noNewPrivileges, wrap, route } = ways[way];
+  const body = async (
+    { sallyport, storm, processes, fixture, scratch, require }: ScriptContext,
+    {
+      closed,
+      noNewPrivileges,
+      route,
+    }: { closed: number[]; noNewPrivileges: boolean; route: string },
+  ) => {
     const fs = require('node:fs') as typeof import('node:fs');
     const source = fs.openSync('/etc/hosts', 'r');
     // A control: this one is inheritable, and must never arrive by itself.
@@ -25,7 +52,11 @@ async function launchAll(closed: number[]) {
     const about = fs.fstatSync(source, { bigint: true });
     const launch = async (name: string, options: import('../../src/index.js').SpawnOptions) => {
       const out = `${scratch}/${name}`;
-      const child = sallyport.spawn(fixture('witness'), ['--out', out], options);
+      const child = sallyport.spawn(fixture('witness'), ['--out', out], {
+        ...options,
+        noNewPrivileges,
+      });
+      if (child.plan.route.kind !== route) throw new Error(`it went by ${child.plan.route.kind}`);
       const { code } = await child.exited;
       child[Symbol.dispose]();
       if (code !== 0) throw new Error(`the witness of '${name}' ended with ${String(code)}`);
@@ -50,32 +81,36 @@ async function launchAll(closed: number[]) {
         stdio: [0, 1, 2].map((fd) => (closed.includes(fd) ? 'null' : 'inherit')),
       }),
     };
-  }, closed);
+  };
+  return inNode(body, { closed, noNewPrivileges, route }, { wrap: [...wrap] });
 }
 
 describe.each(combinations)('a parent that closed $closed', ({ closed }) => {
-  it('each form of stdio gives three channels and nothing else', async () => {
-    const seen = await launchAll(closed);
-    expect(seen.open).toEqual([0, 1, 2].filter((fd) => !closed.includes(fd)));
-    for (const name of ['null', 'pipe', 'descriptor', 'inherit'] as const) {
-      expect(seen[name].fds, name).toEqual([0, 1, 2]);
-    }
-    expect(seen.mixed.fds).toEqual([0, 1, 2, 5]);
-    expect(seen.null.stdio.map(({ link }) => link)).toEqual([
-      '/dev/null',
-      '/dev/null',
-      '/dev/null',
-    ]);
-    expect(seen.pipe.stdio.map(({ type, access }) => `${type} ${access}`)).toEqual([
-      'pipe read',
-      'pipe write',
-      'pipe write',
-    ]);
-    for (const { dev, ino } of seen.descriptor.stdio) {
-      expect({ dev, ino }).toEqual(seen.descriptor.source);
-    }
-    expect(seen.mixed.stdio.map(({ type }) => type)).toEqual(['char-device', 'pipe', 'file']);
-  });
+  it.each(Object.keys(ways) as Array<keyof typeof ways>)(
+    'each form of stdio gives three channels and nothing else, %s',
+    async (way) => {
+      const seen = await launchAll(closed, way);
+      expect(seen.open).toEqual([0, 1, 2].filter((fd) => !closed.includes(fd)));
+      for (const name of ['null', 'pipe', 'descriptor', 'inherit'] as const) {
+        expect(seen[name].fds, name).toEqual([0, 1, 2]);
+      }
+      expect(seen.mixed.fds).toEqual([0, 1, 2, 5]);
+      expect(seen.null.stdio.map(({ link }) => link)).toEqual([
+        '/dev/null',
+        '/dev/null',
+        '/dev/null',
+      ]);
+      expect(seen.pipe.stdio.map(({ type, access }) => `${type} ${access}`)).toEqual([
+        'pipe read',
+        'pipe write',
+        'pipe write',
+      ]);
+      for (const { dev, ino } of seen.descriptor.stdio) {
+        expect({ dev, ino }).toEqual(seen.descriptor.source);
+      }
+      expect(seen.mixed.stdio.map(({ type }) => type)).toEqual(['char-device', 'pipe', 'file']);
+    },
+  );
 
   it('a closed one cannot be inherited: the error says so', async () => {
     const refused = await inNode(({ sallyport, storm }, closed) => {
