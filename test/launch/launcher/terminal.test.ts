@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { launch, spawn, type Child, type SpawnOptions } from '../../../src/index.js';
 import { thrown } from '../../support/errors.js';
-import { loadStorm, publicFixture } from '../../support/fixtures.js';
-import { readAll, readStat } from '../../support/processes.js';
+import { fixture, loadStorm, publicFixture } from '../../support/fixtures.js';
+import { listDescriptors, readAll, readStat } from '../../support/processes.js';
 import { needs } from '../../support/tools.js';
 import { witness } from '../../support/witness.js';
 
@@ -41,9 +41,11 @@ const hold = ['--quiet', '--hold'];
 async function statOf(child: Child): Promise<unknown> {
   const { pid } = child;
   const stat = readStat(pid)!;
+  const descriptors = listDescriptors(pid);
   child.kill('SIGKILL');
   await child.exited;
   return {
+    descriptors,
     terminal: stat.terminal,
     leads: stat.sid === pid && stat.pgid === pid,
     inForeground: stat.foreground === pid,
@@ -61,8 +63,15 @@ describe('terminal', () => {
     ],
   ])('%s: the child leads its session, in the foreground', async (_, optionsFor) => {
     const { terminal } = openTerminal();
-    const expected = { terminal: numberOf(terminal), leads: true, inForeground: true };
-    expect(await statOf(spawn(witness, hold, optionsFor(terminal)))).toEqual(expected);
+    // Both ends of it are inheritable: a plain child would have them at their numbers too.
+    const { pass } = optionsFor(terminal);
+    const descriptors = pass === undefined ? [0, 1, 2] : [0, 1, 2, 7];
+    const place = { terminal: numberOf(terminal), leads: true, inForeground: true };
+    expect(storm.plainSpawn(fixture('exact_fds'), ['0', '1', '2'])).toBeGreaterThanOrEqual(2);
+    expect(await statOf(spawn(witness, hold, optionsFor(terminal)))).toEqual({
+      descriptors,
+      ...place,
+    });
   });
 
   it('by launch', async () => {
@@ -71,8 +80,8 @@ describe('terminal', () => {
       stdio: [terminal, terminal, terminal],
       terminal: 0,
     });
-    const expected = { terminal: numberOf(terminal), leads: true, inForeground: true };
-    expect(await statOf(child)).toEqual(expected);
+    const place = { terminal: numberOf(terminal), leads: true, inForeground: true };
+    expect(await statOf(child)).toEqual({ descriptors: [0, 1, 2], ...place });
   });
 
   it('the control: without the option the same child has none', async () => {
