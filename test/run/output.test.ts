@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 
-import { run, type Keep, type RunOptions } from '../../src/index.js';
+import { run, runSync, type Keep, type RunOptions, type RunSyncOptions } from '../../src/index.js';
 import { makeScratch } from '../support/fixtures.js';
 import { hasEnded } from '../support/processes.js';
 import { contained, ways } from './support.js';
@@ -152,7 +152,7 @@ describe.each(ways)(
   },
 );
 
-describe.each(ways)('a pipe that others hold (containment %s)', (_, containment) => {
+describe.each(ways)('a pipe that others hold (containment %s)', (method, containment) => {
   it('is named, and what had been written is there', async () => {
     const report = await run('sh', ['-c', 'sleep 30 & echo hi'], { containment, drain: 100 });
     const { stdout, stderr } = report.output;
@@ -165,6 +165,41 @@ describe.each(ways)('a pipe that others hold (containment %s)', (_, containment)
     expect(report.cleanup.survivors).toEqual([]);
     expect(hasEnded(stdout.heldBy[0]!.pid)).toBe(true);
     expect(report.complete).toBe(false);
+  });
+
+  it('by somebody who has left the session: all that was written is there, without a wait', async () => {
+    // More than a pipe holds, the last of it written just before the exit.
+    const script =
+      `setsid sh -c ': >"$0"; exec sleep 30' "$0" & ` +
+      'until [ -e "$0" ]; do :; done; head -c 250000 /dev/zero; echo end';
+    const scratch = makeScratch();
+    const starts = {
+      run: (args: string[], wish: RunSyncOptions) => {
+        // What reads along is behind, so that the pipe is full when the program exits.
+        const to = new Writable({
+          highWaterMark: 1,
+          write: (_chunk, _encoding, done) => void setTimeout(done, 10),
+        });
+        return run('sh', args, { ...wish, output: { stdout: { to } } });
+      },
+      runSync: async (args: string[], wish: RunSyncOptions) => runSync('sh', args, wish),
+    };
+    for (const [name, start] of Object.entries(starts)) {
+      for (let round = 0; round < 5; round++) {
+        const args = ['-c', script, path.join(scratch, `${name} ${String(round)}`)];
+        const wish = { containment, drain: 0, deadline: 20_000 };
+        const { output, outcome } = await start(args, wish);
+        const { stdout } = output;
+        expect(outcome).toMatchObject({ kind: 'exited', code: 0 });
+        expect(stdout).toMatchObject({ bytesSeen: 250_004, end: 'held', omitted: null });
+        expect(stdout.data.subarray(-4).toString()).toBe('end\n');
+        expect(stdout.heldBy).toMatchObject([{ fd: 1 }]);
+        // By group it is not looked for, and lives.
+        const { pid } = stdout.heldBy[0]!;
+        expect(hasEnded(pid)).toBe(method !== 'group');
+        if (method === 'group') process.kill(pid, 'SIGKILL');
+      }
+    }
   });
 
   it('by somebody who goes on writing: it is read no further than a pipe holds', async () => {
