@@ -106,6 +106,9 @@ describe('containment group', () => {
     process.kill(escaped, 'SIGKILL');
     await expectNobody(mark);
     expect(report.notTested.join('\n')).toContain('descendants that left the session');
+    expect(report.cleanup).toMatchObject({ method: 'group', survivors: [] });
+    expect(report.cleanup.guarantee).toContain('what left both was not looked for');
+    expect(report.cleanup.guarantee).not.toContain('every descendant');
   });
 
   it('is refused where the target would be in our own group', async () => {

@@ -1,10 +1,10 @@
 // The record of a run, and what subscribers of diagnostics_channel hear.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { run, spawn, type RunReport } from '../../src/index.js';
+import { createEnvironment, run, spawn, type RunReport } from '../../src/index.js';
 import { makeScratch } from '../support/fixtures.js';
 import { contained } from './support.js';
 
@@ -43,6 +43,60 @@ describe('record', () => {
     ]);
     expect(readFileSync(record, 'utf8')).not.toContain('made-up');
     expect(readRecords(record)[0]?.plan).toMatchObject({ file: 'sh' });
+  });
+
+  it('has what was handed over by its identity, what was granted with its reason, and what nobody looked at', async () => {
+    const record = path.join(makeScratch(), 'runs.jsonl');
+    const file = path.join(path.dirname(record), 'input');
+    writeFileSync(file, 'x');
+    const fd = openSync(file, 'r+');
+    process.env['MADE_UP_TOKEN'] = 'made-up-value';
+    try {
+      await run('true', [], {
+        ...contained,
+        record,
+        pass: [{ fd, as: 5 }],
+        env: createEnvironment({
+          allow: [{ name: 'MADE_UP_TOKEN', reason: 'the registry' }],
+          set: { MADE_UP_MODE: 'made-up-value' },
+        }),
+      });
+    } finally {
+      delete process.env['MADE_UP_TOKEN'];
+    }
+    const { dev, ino } = fstatSync(fd, { bigint: true });
+    closeSync(fd);
+    const [written] = readRecords(record);
+    expect(written).toMatchObject({
+      admission: { decision: 'unreviewed', planDigest: written?.plan?.digest },
+      outcome: { kind: 'exited', code: 0 },
+      authorization: 'not assessed',
+      complete: true,
+    });
+    // An empty pass list would still have the first three.
+    expect(
+      written?.plan?.descriptors.map(({ target, channel, object }) => [
+        target,
+        channel,
+        object && [object.kind, object.access, object.dev, object.inode],
+      ]),
+    ).toEqual([
+      [0, 'null', null],
+      [1, 'pipe', null],
+      [2, 'pipe', null],
+      [5, 'descriptor', ['file', 'both', Number(dev), String(ino)]],
+    ]);
+    const { names, grants, passedThrough } = written!.plan!.environment;
+    expect(names).toEqual(expect.arrayContaining(['MADE_UP_MODE', 'MADE_UP_TOKEN', 'PATH']));
+    expect(grants).toEqual([
+      { name: 'MADE_UP_TOKEN', origin: 'allowed', reason: 'the registry' },
+      { name: 'MADE_UP_MODE', origin: 'set', reason: 'no reason given' },
+    ]);
+    expect(passedThrough).not.toContain('MADE_UP_TOKEN');
+    for (const category of ['admission', 'inheritance', 'cleanup', 'effects']) {
+      expect(written?.notTested.join('\n')).toContain(`${category}: `);
+    }
+    expect(readFileSync(record, 'utf8')).not.toContain('made-up-value');
   });
 
   it('is there of a run that could not be started', async () => {
