@@ -1,8 +1,9 @@
 // Launches with what glibc 2.28 has: no step for the directory, for closing the rest, for a terminal.
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { runNode } from '../support/programs.js';
-import { fixture, root } from '../support/fixtures.js';
+import { fixture, makeScratch, root } from '../support/fixtures.js';
 
 const library = JSON.stringify(root);
 
@@ -58,5 +59,61 @@ describe.each(['spawn', 'launch'])('%s with an old C library', (how) => {
       try { await ask('${how}', 'pwd', { cwd: '/no/such' }); }
       catch ({ code, stage, stagePath }) { return { code, stage, stagePath }; }`);
     expect(seen).toEqual({ code: 'ENOENT', stage: 'cwd', stagePath: '/no/such' });
+  });
+});
+
+describe('where nothing can close the rest: no private tables, and glibc before 2.34', () => {
+  const wrap = [fixture('seccomp_deny'), 'EPERM', 'close_range,unshare', '--'];
+
+  /** By node, in which those calls are refused. */
+  const runRefused = async (script: string, flags: readonly string[] = []) => {
+    const env = { LD_PRELOAD: fixture('old_c_library.so'), OLD_C_LIBRARY: '33' };
+    const options = { env, flags, wrap, cwd: makeScratch() };
+    const { stdout, stderr } = await runNode(process.execPath, ['-e', script], options);
+    expect(stderr).toBe('');
+    return JSON.parse(stdout) as unknown;
+  };
+
+  it('nothing is started, in whatever way, and the error says what is missing', async () => {
+    const seen = await runRefused(`
+      const { existsSync } = require('node:fs');
+      const sallyport = require(${library});
+      const touch = ['touch', ['was-started']];
+      const starts = {
+        spawn: () => sallyport.spawn(...touch),
+        direct: () => sallyport.spawn(...touch, { noNewPrivileges: false }),
+        launch: () => sallyport.launch(...touch),
+        launcher: () => sallyport.launch(...touch, { umask: 0o22 }),
+        run: async () => { throw (await sallyport.run(...touch)).outcome.error; },
+        runSync: () => { throw sallyport.runSync(...touch).outcome.error; },
+      };
+      (async () => {
+        const seen = {};
+        for (const [name, start] of Object.entries(starts)) {
+          try { await start(); } catch ({ code, stage, message }) {
+            seen[name] = [code, stage, message.includes('addclosefrom_np')];
+          }
+        }
+        console.log(JSON.stringify({ seen, started: existsSync('was-started') }));
+      })();`);
+    const refused = ['ERR_SALLYPORT_NO_EXACT_CLOSE', 'descriptor', true];
+    expect(seen).toEqual({
+      seen: Object.fromEntries(
+        ['spawn', 'direct', 'launch', 'launcher', 'run', 'runSync'].map((name) => [name, refused]),
+      ),
+      started: false,
+    });
+  });
+
+  it('the drop-in refuses too, as libuv would', async () => {
+    const script = `
+      const { spawn, spawnSync } = require('node:child_process');
+      const codes = [spawnSync('true').error?.code];
+      try { spawn('true'); } catch ({ code }) { codes.push(code); }
+      console.log(JSON.stringify(codes));`;
+    const register = ['--require', path.join(root, 'dist/register.js')];
+    expect(await runRefused(script, register)).toEqual(['ENOSYS', 'ENOSYS']);
+    // The control: a plain one starts, with all that is open.
+    expect(await runRefused(script)).toEqual([null]);
   });
 });
