@@ -151,15 +151,13 @@ SallyportTypeError.prototype.name = 'SallyportTypeError';
 
 function assignFields(error: Error, fields: Fields): void {
   const { cause: _cause, ...own } = fields;
+  // A `get` or `set` on Object.prototype would be taken for one of these properties.
+  const descriptor = Object.create(null) as PropertyDescriptor;
+  Object.assign(descriptor, { enumerable: true, configurable: true, writable: true });
   for (const [name, value] of Object.entries(own)) {
-    if (value !== undefined) {
-      Object.defineProperty(error, name, {
-        value,
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
-    }
+    if (value === undefined) continue;
+    descriptor.value = value;
+    Object.defineProperty(error, name, descriptor);
   }
 }
 

@@ -10,7 +10,7 @@ export interface NativeFailure {
 
 /** True for a refusal, false for a result. */
 export function isFailure(value: unknown): value is NativeFailure {
-  return typeof value === 'object' && value !== null && 'stage' in value;
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'stage');
 }
 
 // The first element of an event, native/binding/values.cc.

@@ -38,6 +38,11 @@ export function takeOwn<Name extends string>(
   return own as { readonly [name in Name]?: unknown };
 }
 
+/** A copy of a record of ours, whose absent fields stay absent whatever Object.prototype holds. */
+export function withoutPrototype<Fields extends object>(fields: Fields): Fields {
+  return Object.assign(Object.create(null) as Fields, fields);
+}
+
 /** An object that is nothing else: no array, Map, Set or Date. Of another realm too, as in a vm. */
 export function isRecord(value: unknown): value is object {
   return typeof value === 'object' && Object.prototype.toString.call(value) === '[object Object]';

@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs';
 
 import { isOurs } from '../copies.js';
 import { invalid } from '../errors.js';
-import { takeOwn } from '../own-properties.js';
+import { takeOwn, withoutPrototype } from '../own-properties.js';
 import { resolveEnvironment } from '../plan/environment.js';
 import { RUN_OPTION_NAMES, takeRunOptions, type RunOptions } from '../run/options.js';
 import { appendRecord, openRecord } from '../run/record.js';
@@ -128,7 +128,9 @@ async function supervise(
   const { record, deadline, signal } = takeRunOptions(options);
   handle.follow(signal);
   // By us, since the record of the run has to have what we add to it.
-  const { record: _ours, ...own } = takeOwn(options, 'options', RUN_OPTION_NAMES) as RunOptions;
+  const taken = takeOwn(options, 'options', RUN_OPTION_NAMES) as RunOptions;
+  const { record: _ours, ...others } = taken;
+  const own = withoutPrototype(others);
   let fd = record === undefined ? undefined : openRecord(record, file);
   try {
     const report = await runOnce(broker, file, args, own, deadline, handle);
@@ -172,13 +174,12 @@ async function runOnce(
   } finally {
     signal.removeEventListener('abort', closeEarly);
   }
+  const output = withoutPrototype(options.output ?? {});
   const running = start({
     ...options,
     env: addTo(resolveEnvironment(options.env), delivered),
     // A mask of the caller's own takes its place; `undefined` is none.
-    ...(handle.masks
-      ? { output: { ...options.output, mask: options.output?.mask ?? (() => broker.mask()) } }
-      : {}),
+    ...(handle.masks ? { output: { ...output, mask: output.mask ?? (() => broker.mask()) } } : {}),
   });
   void running.started.then((pid) => {
     if (pid !== null) broker.admit(pid);

@@ -5,6 +5,7 @@ import { closeSync, openSync } from 'node:fs';
 import { SallyportError } from '../errors.js';
 import { isFailure } from '../native-binding.js';
 import { native, probePath } from '../native.js';
+import { withoutPrototype } from '../own-properties.js';
 import { launch } from '../launch/launch.js';
 import type { Child } from '../launch/child.js';
 import type { Ids } from './gap.js';
@@ -154,7 +155,7 @@ async function start(
   attempts: readonly Attempt[],
   stdin: 'null' | 'pipe',
 ): Promise<Started> {
-  const listeners = (others.listeners ?? []).map((_, index) => index + 3);
+  const listeners = (withoutPrototype(others).listeners ?? []).map((_, index) => index + 3);
   const program = openProgram([...pass.map(({ fd, as }) => as ?? fd), ...listeners]);
   try {
     const options: SpawnOptions = {

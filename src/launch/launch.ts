@@ -1,6 +1,7 @@
 // Starts a child without holding up the caller.
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
+import { withoutPrototype } from '../own-properties.js';
 import { takeOptions, type RawOptions, type SpawnOptions } from '../plan/options.js';
 import { adopt } from './adopt.js';
 import { awaitLaunch } from './await-launch.js';
@@ -52,8 +53,9 @@ export async function launchChild(
   file: unknown,
   args: unknown,
   raw: RawOptions,
-  { openOutput, keepsZombie = false, cancellation }: Takeover = {},
+  takeover: Takeover = {},
 ): Promise<Child> {
+  const { openOutput, keepsZombie = false, cancellation } = withoutPrototype(takeover);
   const supervision = takeSupervision(raw);
   return withPinnedRequest('launch', file, args, raw, (plan, request) => {
     const signal = cancellation ?? supervision.signal;

@@ -10,6 +10,7 @@ import {
   type NativeRequest,
 } from '../native-binding.js';
 import { launcherPath } from '../native.js';
+import { withoutPrototype } from '../own-properties.js';
 import { ownDirectory } from '../plan/directory.js';
 import type { RawOptions } from '../plan/options.js';
 import type { PinnedExecutable } from '../plan/pinned.js';
@@ -140,7 +141,7 @@ function launcherSteps({ attributes, route }: LaunchPlan): LauncherSteps {
   if (!route.init) return orderSteps(attributes, process.pid);
   // An init ends the program, and all that it left, when this process ends: that is more.
   const { dieWithParent: _, ...others } = attributes;
-  return orderSteps(others, process.pid);
+  return orderSteps(withoutPrototype(others), process.pid);
 }
 
 function encodeStrings(strings: readonly string[]): string {

@@ -11,6 +11,7 @@ import {
   type SyncEvents,
 } from '../native-binding.js';
 import { native } from '../native.js';
+import { withoutPrototype } from '../own-properties.js';
 import {
   toExitStatus,
   toInitReport,
@@ -116,8 +117,9 @@ export class SyncWait implements Timers {
     file: unknown,
     args: unknown,
     raw: RawOptions,
-    { isWithdrawn, keepsZombie = false, cgroup = '' }: SyncLaunchOptions,
+    given: SyncLaunchOptions,
   ): SyncStarted | null {
+    const { isWithdrawn, keepsZombie = false, cgroup = '' } = withoutPrototype(given);
     if (isWithdrawn()) return null;
     const [plan, job] = withRequest(
       call,

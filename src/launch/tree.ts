@@ -1,6 +1,7 @@
 // Launches a program below an init that keeps all its descendants together, and ends them.
 import { isFailure, type NativeRequest } from '../native-binding.js';
 import { native } from '../native.js';
+import { withoutPrototype } from '../own-properties.js';
 import type { RawOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { awaitLaunch } from './await-launch.js';
@@ -58,8 +59,9 @@ export async function launchTree(
   file: unknown,
   args: unknown,
   raw: RawOptions,
-  { openOutput, cancellation, cgroup = '' }: TreeOptions = {},
+  given: TreeOptions = {},
 ): Promise<Tree> {
+  const { openOutput, cancellation, cgroup = '' } = withoutPrototype(given);
   const supervision = takeSupervision(raw);
   const signal = cancellation ?? supervision.signal;
   const start = (plan: LaunchPlan, request: () => NativeRequest): Promise<Tree> => {

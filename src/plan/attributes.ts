@@ -1,6 +1,6 @@
 // What else a child is given at its start: limits, identity, priorities. What only the launcher can do.
 import { invalid } from '../errors.js';
-import { takeOwn, typeName } from '../own-properties.js';
+import { takeOwn, typeName, withoutPrototype } from '../own-properties.js';
 import type { TableEntry } from './descriptors.js';
 import { signalNumber } from '../signals.js';
 
@@ -113,7 +113,7 @@ export interface LaunchAttributes {
 
 type Raw = { readonly [name in (typeof ATTRIBUTE_NAMES)[number]]?: unknown };
 
-const NONE: LaunchAttributes = Object.freeze({});
+const NONE: LaunchAttributes = Object.freeze(withoutPrototype({}));
 
 /** @throws {SallyportTypeError} */
 export function resolveAttributes(
@@ -122,7 +122,7 @@ export function resolveAttributes(
   table: readonly TableEntry[],
 ): LaunchAttributes {
   if (!ATTRIBUTE_NAMES.some((name) => raw[name] !== undefined)) return NONE;
-  return Object.freeze({
+  const attributes: LaunchAttributes = {
     ...optional('limits', raw.limits, takeLimits),
     ...optional('umask', raw.umask, integer('umask', 0, 0o777)),
     ...optional('nice', raw.nice, integer('nice', -20, 19)),
@@ -136,7 +136,9 @@ export function resolveAttributes(
       takeDeathSignal,
     ),
     ...optional('terminal', raw.terminal, (value) => takeTerminal(value, session, table)),
-  });
+  };
+  // What was not asked for is looked for by name, in here and by those who start the child.
+  return Object.freeze(withoutPrototype(attributes));
 }
 
 /** Number of an I/O priority for ioprio_set(2): class in the upper bits. */

@@ -1,8 +1,8 @@
 // A profile from a file or a value: checked, with what to write instead of what is unknown.
 import { readFileSync } from 'node:fs';
 
-import { refused, type SallyportError } from '../errors.js';
-import { isRecord } from '../own-properties.js';
+import { invalid, refused, type SallyportError } from '../errors.js';
+import { isRecord, withoutPrototype } from '../own-properties.js';
 import { describeFaults, type Issue } from '../schema-faults.js';
 import type { Profile } from './profile.js';
 import { profileJsonSchema, profileSchema } from './schema.js';
@@ -13,19 +13,33 @@ const MOST_NAMED = 3;
 /** @throws {SallyportError} `ERR_SALLYPORT_INVALID_PROFILE`, naming each fault by its path */
 export function parseProfile(value: unknown, where = 'profile'): Profile {
   if (!isRecord(value)) throw faulty(where, ['must be an object']);
-  const result = profileSchema().safeParse(value);
+  const result = profileSchema().safeParse(withoutPrototypes(value));
   if (!result.success) {
     const issues = result.error.issues as unknown as readonly Issue[];
     throw faulty(where, describeFaults(issues, profileJsonSchema));
   }
   const faults = [...findLost(value), ...findContradictions(result.data)];
   if (faults.length > 0) throw faulty(where, faults);
-  return result.data;
+  return withoutPrototypes(result.data) as Profile;
 }
 
-/** @throws {SallyportError} as `parseProfile`, and for a file that cannot be read or is no JSON */
+/** All through: what a profile leaves out nobody has approved, whatever Object.prototype holds. */
+function withoutPrototypes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPrototypes);
+  if (!isRecord(value)) return value;
+  const fields = Object.entries(value).map(([name, field]) => [name, withoutPrototypes(field)]);
+  return withoutPrototype(Object.fromEntries(fields) as object);
+}
+
+/**
+ * @throws {SallyportError} as `parseProfile`, and for a file that cannot be read or is no JSON
+ * @throws {SallyportTypeError} for a path with a NUL
+ */
 export function readProfile(path: string | URL): Profile {
   const where = String(path);
+  if (where.includes('\0')) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'path', 'must be a path without NUL');
+  }
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));

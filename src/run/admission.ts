@@ -2,6 +2,7 @@
 import { invalid, refused } from '../errors.js';
 import { ADMIT, PIN, type LaunchOptions } from '../launch/request.js';
 import { pinExecutable } from '../launch/pin.js';
+import { withoutPrototype } from '../own-properties.js';
 import type { RawOptions } from '../plan/options.js';
 import type { PinnedExecutable } from '../plan/pinned.js';
 import type { LaunchPlan } from '../plan/plan.js';
@@ -43,14 +44,14 @@ export class Admission {
   prepare(raw: RawOptions): LaunchOptions {
     const { launch, executable } = this.#profile;
     const pins = executable.sha256 !== undefined && raw.pinned === undefined;
-    return {
+    return withoutPrototype<LaunchOptions>({
       ...(launch.verify === 'at-exec' ? { verify: 'at-exec' } : {}),
       ...raw,
       ...(pins ? { [PIN]: () => this.#pin() } : {}),
       [ADMIT]: (plan) => {
         this.#admit(plan);
       },
-    };
+    });
   }
 
   dispose(): void {

@@ -43,7 +43,7 @@ const CGROUP2_MAGIC = 0x63677270;
 export function takeCgroup(value: unknown): CgroupWish {
   const names = ['parent', 'memoryMax', 'pidsMax', 'cpuMax'] as const;
   const { parent, memoryMax, pidsMax, cpuMax } = takeOwn(value, 'containment.cgroup', names);
-  if (parent !== undefined && (typeof parent !== 'string' || !isAbsolute(parent))) {
+  if (parent !== undefined && !isAbsolutePath(parent)) {
     throw wrong('parent', 'the absolute path of a cgroup v2');
   }
   const limits: CgroupLimit[] = [];
@@ -63,8 +63,14 @@ export function takeCgroup(value: unknown): CgroupWish {
   return { parent: parent === undefined ? undefined : normalize(parent), limits };
 }
 
+function isAbsolutePath(value: unknown): value is string {
+  return typeof value === 'string' && isAbsolute(value) && !value.includes('\0');
+}
+
 /** A directory to make groups in; or why there is none. */
-export type CgroupPlace = { readonly parent: string } | { readonly reason: string };
+export type CgroupPlace =
+  | { readonly parent: string; readonly reason: null }
+  | { readonly parent: null; readonly reason: string };
 
 /**
  * Never one that was not delegated: a service manager moves processes about in what is its own, and
@@ -72,37 +78,41 @@ export type CgroupPlace = { readonly parent: string } | { readonly reason: strin
  */
 export function findCgroupPlace({ parent, limits }: CgroupWish): CgroupPlace {
   const place = parent === undefined ? findOwn() : examine(parent);
-  if ('reason' in place) return place;
+  if (place.parent === null) return place;
   const missing = limits.find(({ controller }) => !hasController(place.parent, controller));
   if (missing === undefined) return place;
   const { controller, file } = missing;
-  return {
-    reason: `${file} needs the controller '${controller}', which is not delegated to ${place.parent}`,
-  };
+  return none(
+    `${file} needs the controller '${controller}', which is not delegated to ${place.parent}`,
+  );
 }
 
 function examine(parent: string): CgroupPlace {
   try {
-    if (statfsSync(parent).type !== CGROUP2_MAGIC) return { reason: `${parent} is no cgroup v2` };
+    if (statfsSync(parent).type !== CGROUP2_MAGIC) return none(`${parent} is no cgroup v2`);
     accessSync(parent, constants.W_OK);
   } catch (error) {
-    return { reason: `${parent} cannot be used (${(error as NodeJS.ErrnoException).code ?? ''})` };
+    return none(`${parent} cannot be used (${(error as NodeJS.ErrnoException).code ?? ''})`);
   }
   if (isUnderSystemd() && !isDelegated(parent)) {
-    return {
-      reason: `systemd has not delegated ${parent}: run in a unit with Delegate=yes, systemd.resource-control(5)`,
-    };
+    return none(
+      `systemd has not delegated ${parent}: run in a unit with Delegate=yes, systemd.resource-control(5)`,
+    );
   }
-  return { parent };
+  return { parent, reason: null };
+}
+
+function none(reason: string): CgroupPlace {
+  return { parent: null, reason };
 }
 
 function findOwn(): CgroupPlace {
   const own = ownCgroup();
-  if (own === undefined) return { reason: 'no cgroup v2 is mounted that this process is in' };
+  if (own === undefined) return none('no cgroup v2 is mounted that this process is in');
   if (isDelegated(own)) return examine(own);
-  return {
-    reason: `this process is in ${own}, which was not delegated to it; name another one as cgroup.parent`,
-  };
+  return none(
+    `this process is in ${own}, which was not delegated to it; name another one as cgroup.parent`,
+  );
 }
 
 /** sd_booted(3). */

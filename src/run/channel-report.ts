@@ -1,4 +1,5 @@
 // What is reported of one channel of output.
+import { withoutPrototype } from '../own-properties.js';
 import { HASH_OF_NOTHING } from './hash.js';
 import type { Kept } from './keeper.js';
 import type { ChannelReport } from './report.js';
@@ -55,11 +56,11 @@ function withContent(
 ): ChannelReport {
   let text: string | undefined;
   return Object.defineProperties(report, {
-    data: { value: data, enumerable: false },
-    text: {
+    data: withoutPrototype({ value: data, enumerable: false }),
+    text: withoutPrototype({
       // Each part by itself: a character cut in two at the gap must not join the other half's bytes.
       get: () => (text ??= data.toString('utf8', 0, gap) + data.toString('utf8', gap)),
       enumerable: false,
-    },
+    }),
   }) as ChannelReport;
 }

@@ -87,20 +87,21 @@ export type ContainmentWish =
 export interface Method {
   readonly name: ContainmentMethod;
   readonly contain: Contain;
-  /** Of `cgroup`: where the group of the run is made, and with which limits. */
-  readonly cgroup?: { readonly parent: string; readonly limits: readonly CgroupLimit[] };
+  /** Where the group of the run is made, and with which limits; null: there is none. */
+  readonly cgroup: { readonly parent: string; readonly limits: readonly CgroupLimit[] } | null;
   /** What the report says of it. */
   readonly guarantee: string;
   /** What it does not see to. */
   readonly notTested: readonly string[];
-  /** What is said, in place and besides, where the end of the run was `lost`. */
-  readonly whenLost?: { readonly guarantee: string; readonly notTested: readonly string[] };
+  /** What is said, in place and besides, where the end of the run was `lost`; null: nothing else. */
+  readonly whenLost: { readonly guarantee: string; readonly notTested: readonly string[] } | null;
 }
 
 const EVERYWHERE: { readonly [method in Exclude<ContainmentMethod, 'cgroup'>]: Method } = {
   init: {
     name: 'init',
     contain: containByInit,
+    cgroup: null,
     guarantee:
       'every descendant was ended, those that left the session among them; the init of the run saw that none is left',
     notTested: [
@@ -117,16 +118,18 @@ const EVERYWHERE: { readonly [method in Exclude<ContainmentMethod, 'cgroup'>]: M
   group: {
     name: 'group',
     contain: containByGroup,
+    cgroup: null,
     guarantee:
       "everything that stayed in the target's session or process group was ended; what left both was not looked for",
     notTested: [
       'cleanup: descendants that left the session and the process group (containment group)',
       'cleanup: what becomes of the run when this process is killed (containment group)',
     ],
+    whenLost: null,
   },
 };
 
-const CGROUP: Omit<Method, 'contain'> = {
+const CGROUP: Omit<Method, 'contain' | 'cgroup'> = {
   name: 'cgroup',
   guarantee:
     'everything that was born in the run was ended; its init saw that no descendant is left, and the kernel that its control group is empty',
@@ -157,7 +160,7 @@ export function chooseContainment(wish: unknown): Method {
   for (const name of wanted) {
     if (name !== 'cgroup') return EVERYWHERE[name];
     const place = findCgroupPlace(cgroup);
-    if ('parent' in place) {
+    if (place.parent !== null) {
       const { parent } = place;
       const { limits } = cgroup;
       return { ...CGROUP, contain: containByCgroup(parent, limits), cgroup: { parent, limits } };

@@ -1,4 +1,5 @@
 // The channels of a run that are files, in the place of its pipes.
+import { withoutPrototype } from '../own-properties.js';
 import type { RawOptions } from '../plan/options.js';
 import { openOutputFile, type OutputFile } from './output-file.js';
 import type { OutputWish } from './output-options.js';
@@ -24,7 +25,7 @@ export class OutputFiles {
       if (this.#isMerged) entries[2] = this.stdout.childEnd;
     }
     if (this.stderr !== null) entries[2] = this.stderr.childEnd;
-    return { ...plan, stdio: entries };
+    return withoutPrototype({ ...plan, stdio: entries });
   }
 
   close(): void {

@@ -4,7 +4,7 @@ import { invalid, systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
-import { typeName } from '../own-properties.js';
+import { typeName, withoutPrototype } from '../own-properties.js';
 import type { RunOptions } from './options.js';
 import { run, type Run } from './run.js';
 import type { RunReport } from './report.js';
@@ -63,7 +63,7 @@ export async function runPipeline(
 }
 
 function startStages(stages: readonly PipelineStage[], shared: RunOptions): Run[] {
-  const { input, ...common } = shared;
+  const { input, ...common } = withoutPrototype(shared);
   // All of them before the first stage is started: what is refused here leaves nothing behind.
   const pipes = openPipes(stages.length - 1, stages[0]?.[0] ?? '');
   try {

@@ -1,5 +1,6 @@
 // The output of a run, line by line, as it comes.
 import { splitArguments } from '../launch/spawn.js';
+import { withoutPrototype } from '../own-properties.js';
 import type { RunOptions } from './options.js';
 import type { OutputOptions } from './output-options.js';
 import { run } from './run.js';
@@ -50,11 +51,12 @@ export function runLines(
 }
 
 function withLines(given: unknown, to: (line: string) => Promise<void> | undefined): RunOptions {
-  const options = { ...(given as RunOptions | undefined) };
-  const output: OutputOptions = { ...options.output };
-  const keepsNothing = output.maxBytes === undefined && output.stdout?.maxBytes === undefined;
+  const options = withoutPrototype({ ...(given as RunOptions | undefined) });
+  const output = withoutPrototype<OutputOptions>({ ...options.output });
+  const stdout = withoutPrototype({ ...output.stdout });
+  const keepsNothing = output.maxBytes === undefined && stdout.maxBytes === undefined;
   const kept = keepsNothing ? ({ maxBytes: 0, onExceed: 'truncate-and-continue' } as const) : {};
-  output.stdout = { ...kept, ...output.stdout, to: to };
+  output.stdout = { ...kept, ...stdout, to: to };
   return { ...options, output };
 }
 

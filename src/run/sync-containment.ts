@@ -45,7 +45,7 @@ export function containSync(method: Method, launch: Launch, wait: SyncWait): Syn
   if (method.name === 'group') return containByGroup(launch, wait);
   const { cgroup } = method;
   const begun = performance.now();
-  if (cgroup === undefined) return containByInit(launch, wait, begun);
+  if (cgroup === null) return containByInit(launch, wait, begun);
   const group = makeRunCgroup(cgroup.parent, cgroup.limits, launch.file);
   let contained: SyncContained | null = null;
   try {
