@@ -98,8 +98,8 @@ function hasLocalPort(port: number): Match {
 }
 
 function isAtPath(path: unknown): Match {
-  if (typeof path !== 'string' || path === '') {
-    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query.path', 'must be a path');
+  if (typeof path !== 'string' || path === '' || path.includes('\0')) {
+    throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'query.path', 'must be a path without NUL');
   }
   // A Unix socket's own inode is another than that of its name, and its name may be gone.
   const names = namesOf(path);

@@ -1,5 +1,4 @@
 // What the caller may write for a broker.
-import { isAbsolute } from 'node:path';
 
 import { invalid } from '../errors.js';
 import { takeOwn, typeName } from '../own-properties.js';
@@ -56,8 +55,8 @@ const LONGEST = 0x7fffffff;
 export function takeBrokerOptions(options: unknown): BrokerWish {
   const { runId, sources, home, owner } = takeOwn(options, 'options', NAMES);
   const taken = takeRunId(runId);
-  if (home !== undefined && (typeof home !== 'string' || !isAbsolute(home))) {
-    throw wrong('home', 'must be an absolute path');
+  if (home !== undefined && (typeof home !== 'string' || !/^\/[^\0]*$/.test(home))) {
+    throw wrong('home', 'must be an absolute path without NUL');
   }
   if (!Array.isArray(sources)) throw wrong('sources', 'must be an array');
   const granted = sources.map((source: unknown, index) => takeSource(source, `sources[${index}]`));

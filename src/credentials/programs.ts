@@ -94,7 +94,9 @@ export function commandSource(options: CommandSource): CredentialSource {
 export function fileSource(options: FileSource): CredentialSource {
   const own = takeOwn(options, 'fileSource', [...NAMES, 'path']);
   const { path, parse = parseCredential } = own as Partial<FileSource>;
-  if (typeof path !== 'string' || path === '') throw wrong('path', 'must be a path');
+  if (typeof path !== 'string' || path === '' || path.includes('\0')) {
+    throw wrong('path', 'must be a path without NUL');
+  }
   return source(options, async ({ signal }) => {
     return parseQuietly(parse, await readRegular(path, signal), 'the file');
   });

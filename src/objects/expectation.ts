@@ -29,9 +29,13 @@ export function takeExpectation(value: unknown, option: string): Expectation {
   requireOneOf(given.kind, EXPECTED_KINDS, `${option}.kind`);
   requireOneOf(given.access, ACCESSES, `${option}.access`);
   for (const name of ['path', 'address'] as const) {
-    if (given[name] !== undefined && typeof given[name] !== 'string') {
-      throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', `${option}.${name}`, 'must be a string');
-    }
+    const text = given[name];
+    if (text === undefined || (typeof text === 'string' && !text.includes('\0'))) continue;
+    throw invalid(
+      'ERR_SALLYPORT_INVALID_ARGUMENT',
+      `${option}.${name}`,
+      'must be a string without NUL',
+    );
   }
   for (const name of ['dev', 'ino'] as const) {
     const number = given[name];

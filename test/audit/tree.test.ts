@@ -202,6 +202,7 @@ describe('findHolders', () => {
     [{ port: 1, fd: 1 }],
     [{ port: 0 }],
     [{ path: '' }],
+    [{ path: '/a\0b' }],
     [{ inode: 'x' }],
     [{ fd: -1 }],
     [{ pid: 1 }],

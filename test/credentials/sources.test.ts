@@ -223,6 +223,7 @@ describe('what is described wrongly', () => {
     [commandSource, { name: 'x', file: 'x', arg: ['y'] }, 'commandSource.arg'],
     [fileSource, undefined, 'path'],
     [fileSource, { path: 'x', file: 'x' }, 'fileSource.file'],
+    [fileSource, { path: '/a\0b' }, 'path'],
     [assumeRole, undefined, 'account'],
     [pgpassFile, undefined, 'host'],
     [pgpassFile, { host: 'a\nb' }, 'host'],

@@ -269,6 +269,7 @@ describe('a run with credentials', () => {
     [{ runId: 'a b', sources: [] }, 'runId'],
     [{ runId, sources: {} }, 'sources'],
     [{ runId, sources: [], home: 'relative' }, 'home'],
+    [{ runId, sources: [], home: '/a\0b' }, 'home'],
     [{ runId, sources: [], owner: { uid: 1 } }, 'owner'],
     [{ runId, sources: [{}] }, 'sources[0].name'],
     [{ runId, sources: [{ name: 'x' }] }, 'sources[0].reason'],

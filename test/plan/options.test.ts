@@ -9,6 +9,9 @@ const secret = 'made-up-value-90aa';
 
 type Loose = (...all: unknown[]) => unknown;
 const plan = planLaunch as unknown as Loose;
+const expecting = (more: object): object => ({
+  pass: [{ fd: 0, as: 3, expect: { kind: 'socket', access: 'both', ...more } }],
+});
 
 describe('NUL', () => {
   it.each<[string, unknown[], string]>([
@@ -18,6 +21,8 @@ describe('NUL', () => {
     ['cwd', ['true', [], { cwd: `/tmp\0${secret}` }], 'cwd'],
     ['a value', ['true', [], { env: { A: `\0${secret}` } }], 'env.A'],
     ['a name', ['true', [], { env: { [`A\0${secret}`]: 'x' } }], 'name 1 of env'],
+    ['an expected path', ['true', [], expecting({ path: `/\0${secret}` })], 'expect.path'],
+    ['an expected address', ['true', [], expecting({ address: `\0${secret}` })], 'expect.address'],
   ])('in %s is a TypeError that names the place', (_, args, position) => {
     const error = thrown(() => plan(...args));
     expect(error).toBeInstanceOf(TypeError);

@@ -152,6 +152,13 @@ describe('readProfile', () => {
     writeFileSync(file, JSON.stringify(good()));
     expect(readProfile(file)).toEqual(good());
   });
+
+  it('of a path with a NUL is a mistake of the caller, who is not quoted', () => {
+    const error = thrown(() => readProfile('/made-up\0path'));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.stagePath).toBe('path');
+    expect(error.message).not.toContain('made-up');
+  });
 });
 
 describe('profileFrom', () => {

@@ -189,6 +189,7 @@ it('a directory that is no control group is refused', async () => {
 
 it.each<[string, object, string]>([
   ['containment.cgroup.parent', { require: 'cgroup', cgroup: { parent: 'here' } }, 'absolute'],
+  ['containment.cgroup.parent', { require: 'cgroup', cgroup: { parent: '/a\0b' } }, 'absolute'],
   ['containment.cgroup.pidsMax', { require: 'cgroup', cgroup: { pidsMax: 0 } }, 'from 1'],
   ['containment.cgroup.cpuMax', { require: 'cgroup', cgroup: { cpuMax: 0 } }, 'processors'],
   ['containment.cgroup.memoryMax', { require: 'cgroup', cgroup: { memoryMax: 0.5 } }, 'bytes'],

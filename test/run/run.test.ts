@@ -106,6 +106,11 @@ describe('a mistake of the caller rejects', () => {
     ['record', { record: 5 }, 'a path'],
     ['record', { record: new URL('https://host/x') }, 'a file: URL'],
     ['record', { record: new URL('file:///tmp/x%00') }, 'a file: URL'],
+    ['record', { record: '/a\0b' }, 'a path'],
+    ['path', { profile: '/a\0b' }, 'without NUL'],
+    ['input.file', { input: { file: '/a\0b' } }, 'a path'],
+    ['output.stdout.to', { output: { stdout: { to: '/a\0b' } } }, 'a path'],
+    ['output.stdout.via', { output: { stdout: { via: { file: '/a\0b' } } } }, 'file'],
     ['input.file', { input: { file: new URL('file://host/x') } }, 'a file: URL'],
     ['output.stdout.to', { output: { stdout: { to: new URL('https://host/x') } } }, 'a file: URL'],
     [
