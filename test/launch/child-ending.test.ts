@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest';
 
 import { type Child, spawn, type SpawnOptions } from '../../src/index.js';
 import { thrown } from '../support/errors.js';
+import { fixture } from '../support/fixtures.js';
 import { inNode, runScript } from '../support/node-script.js';
 import { hasEnded, readStatus, waitFor } from '../support/processes.js';
+import { needs } from '../support/tools.js';
 import { witness } from '../support/witness.js';
 
 /** A child that runs until it is signalled. */
@@ -104,6 +106,58 @@ describe('killGroup', () => {
     const error = thrown(() => child.killGroup());
     expect(error).toMatchObject({ code: 'EINVAL' });
     await end(child);
+  });
+});
+
+needs('root', 'unshare').describe('a process that has come to the number of a child', () => {
+  it.each<[string, string[]]>([
+    ['by pidfd', []],
+    ['where pidfds are refused', [fixture('seccomp_deny'), 'EPERM', 'pidfd_open', '--']],
+  ])('is reached by no signal that was meant for it, %s', async (_, deny) => {
+    const seen = await inNode(
+      async ({ sallyport, processes, fixture: find, require }) => {
+        const fs = require('node:fs') as typeof import('node:fs');
+        const plain = require('node:child_process') as typeof import('node:child_process');
+        const abort = new AbortController();
+        const child = sallyport.spawn(find('exit_fast'), [], {
+          stdio: 'null',
+          killSignal: 'SIGKILL',
+          signal: abort.signal,
+        });
+        await child.exited;
+        // In a process namespace of our own nobody else takes numbers.
+        fs.writeFileSync('/proc/sys/kernel/ns_last_pid', String(child.pid - 1));
+        const stranger = plain.spawn('cat', { detached: true });
+        stranger.stdin.on('error', () => undefined);
+        const answer = new Promise<string>((resolve) => {
+          stranger.stdout.once('data', (text: Buffer) => {
+            resolve(text.toString());
+          });
+          stranger.once('close', () => {
+            resolve('it has ended');
+          });
+        });
+        const answers = [child.kill(0), child.kill('SIGKILL'), child.killGroup('SIGKILL')];
+        abort.abort();
+        child[Symbol.dispose]();
+        await child[Symbol.asyncDispose]();
+        // Whoever has a signal coming does nothing else before.
+        stranger.stdin.write('there');
+        const said = await answer;
+        // The control: by the number alone it is reached.
+        process.kill(-child.pid, 'SIGKILL');
+        await processes.waitFor('the end of the stranger', () => processes.hasEnded(child.pid));
+        return { same: stranger.pid === child.pid, answers, said, killed: child.killed };
+      },
+      null,
+      { wrap: ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc', ...deny] },
+    );
+    expect(seen).toEqual({
+      same: true,
+      answers: [false, false, false],
+      said: 'there',
+      killed: false,
+    });
   });
 });
 

@@ -141,6 +141,26 @@ describe('a parent whose children are not its own business', () => {
     expect(code).toBe(8);
   });
 
+  it('no handler of ours is ever there for SIGCHLD', async () => {
+    const seen = await inNode(async ({ sallyport, processes, fixture, require }) => {
+      const plain = require('node:child_process') as typeof import('node:child_process');
+      const handles = () => (BigInt(`0x${processes.readStatus()['SigCgt'] ?? ''}`) >> 16n) & 1n;
+      const before = handles();
+      const program = fixture('exit_fast');
+      await sallyport.spawn(program, [], { stdio: 'null' }).exited;
+      await (
+        await sallyport.launch(program, [], { stdio: 'null' })
+      ).exited;
+      await sallyport.run(program);
+      sallyport.runSync(program);
+      const after = handles();
+      // The control: libuv has one, from its first child on.
+      plain.spawn(program);
+      return [before, after, handles()].map(Number);
+    }, null);
+    expect(seen).toEqual([0, 0, 1]);
+  });
+
   it('somebody else reaps the child: it is said, or the status is known nonetheless; nothing hangs', async () => {
     const seen = await inNode(async ({ sallyport, storm, fixture }) => {
       const outcomes = [];
