@@ -24,6 +24,7 @@
 #define SIGKILL 9
 #define SIGTERM 15
 #define SIGCHLD 17
+#define SIGCONT 18
 #define SFD_FLAGS (02000000 | 04000) /* SFD_CLOEXEC | SFD_NONBLOCK */
 #define CLOCK_MONOTONIC 1
 #define RUSAGE_CHILDREN (-1)
@@ -87,8 +88,12 @@ static struct LauncherReport MakeReport(uint32_t kind, int32_t pid, int32_t code
   return report;
 }
 
-static void Send(int32_t control, const struct LauncherReport* reports, unsigned long count) {
-  CALL6(__NR_sendto, control, reports, count * sizeof *reports, MSG_NOSIGNAL, 0, 0);
+__attribute__((noreturn)) static void Exit(int code) {
+  for (;;) CALL1(__NR_exit_group, code);
+}
+
+static long Send(int32_t control, const struct LauncherReport* reports, unsigned long count) {
+  return CALL6(__NR_sendto, control, reports, count * sizeof *reports, MSG_NOSIGNAL, 0, 0);
 }
 
 /* The end of the program, and the end of the tree where that comes at once: said together, they
@@ -112,7 +117,7 @@ __attribute__((noreturn)) static void Finish(void) {
   CALL2(__NR_getrusage, RUSAGE_CHILDREN, &usage);
   pending[pending_count++] = MakeReport(REPORT_EMPTY, 0, 0, 0, &usage);
   Flush();
-  for (;;) CALL1(__NR_exit_group, 0);
+  Exit(0);
 }
 
 static void KillChild(int32_t pid) {
@@ -200,7 +205,8 @@ __attribute__((noreturn)) static void StartProgram(char* block, int status) {
      the status pipe finds this, whatever has become of us. */
   const struct LauncherReport started =
       MakeReport(REPORT_STARTED, (int32_t)CALL0(__NR_getpid), 0, 0, 0);
-  Send(header->control, &started, 1);
+  /* Whoever asked for the program has ended before it began. */
+  if (Send(header->control, &started, 1) == -EPIPE) Exit(0);
   if (header->session == 0) CALL0(__NR_setsid);
   if (header->session == 1) CALL2(__NR_setpgid, 0, 0);
   if (header->foreground >= 0) {
@@ -233,6 +239,9 @@ void BeInit(char* block, int status) {
   CALL3(__NR_fcntl, header->control, F_SETFD, FD_CLOEXEC);
   long refused = CALL5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
+  /* When the parent ends, an init that somebody has stopped is to see it. What is started for a run
+     is started by a lane, which ends with its process and not before. */
+  CALL5(__NR_prctl, PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
   /* An init cannot be ended by a signal that somebody sends to a group or a session. */
   const uint64_t all = ~(uint64_t)0;
   CALL4(__NR_rt_sigprocmask, SIG_BLOCK_ALL, &all, 0, sizeof all);

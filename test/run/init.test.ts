@@ -1,15 +1,27 @@
 // What the init of a run promises: everything below it ends, whoever ends and however.
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync } from 'node:fs';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 
-import { run, type Run } from '../../src/index.js';
-import { fixture, publicFixture, root } from '../support/fixtures.js';
+import { run, type Run, type RunOptions } from '../../src/index.js';
+import { fixture, makeScratch, publicFixture, root } from '../support/fixtures.js';
+import { holdExecutable } from '../support/lease.js';
 import { inNode } from '../support/node-script.js';
-import { hasEnded, isGone, listMarked, readStat, waitFor } from '../support/processes.js';
+import { copyPackage, launcherOf } from '../support/package-copy.js';
+import {
+  hasEnded,
+  isGone,
+  listChildren,
+  listMarked,
+  readStat,
+  waitFor,
+} from '../support/processes.js';
+import { needs } from '../support/tools.js';
+import type { Witness } from '../support/witness.js';
 import { expectNobody, runTree } from './support.js';
 
 const hard = ['plain', 'ignore', 'stopped', 'group', 'setsid', 'daemon', 'hidden'];
@@ -55,20 +67,69 @@ describe('ended with its parent', () => {
       output: { stdout: { to: (line) => process.stdout.write(line + '\\n') } },
     });`;
 
-  it('by SIGKILL to this process: within a second', async () => {
-    const mark = randomUUID();
-    const stdio = ['ignore', 'pipe', 'inherit'] as const;
-    const parent = spawn(process.execPath, ['-e', script(mark)], { stdio: [...stdio] });
+  /** A process with a run under way, all of which is there. */
+  async function startParent(mark: string): Promise<ChildProcess> {
+    const parent = spawn(process.execPath, ['-e', script(mark)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let told = 0;
     for await (const line of createInterface({ input: parent.stdout })) {
       if (line !== '') told += 1;
       if (told === hard.length + 1) break;
     }
+    return parent;
+  }
+
+  it('by SIGKILL to this process, although its init is stopped', async () => {
+    const mark = randomUUID();
+    const parent = await startParent(mark);
+    // Else it would continue its init.
+    parent.kill('SIGSTOP');
+    await waitFor('the stop', () => readStat(parent.pid ?? 0)?.state === 'T');
+    const [init] = listChildren(parent.pid);
+    process.kill(init!.pid, 'SIGSTOP');
+    await waitFor('the stop of its init', () => readStat(init!.pid)?.state === 'T');
+    expect(listMarked(mark).length).toBeGreaterThan(hard.length);
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    await waitFor('nobody with the mark', () => listMarked(mark).length === 0, 5_000);
+    await waitFor('the end of its init', () => hasEnded(init!.pid));
+  });
+
+  it('by SIGKILL to this process: within a second', async () => {
+    const mark = randomUUID();
+    const parent = await startParent(mark);
     const members = listMarked(mark).length;
     parent.kill('SIGKILL');
     await once(parent, 'exit');
     await waitFor('nobody with the mark', () => listMarked(mark).length === 0, 1_000);
     expect(members).toBeGreaterThanOrEqual(hard.length + 1);
+  });
+
+  // The parent is killed while what it has started is on its way to its first instruction.
+  it.each<['the program' | 'the init itself', RunOptions, boolean]>([
+    ['the program', {}, false],
+    ['the init itself', {}, false],
+    ['the program', { containment: 'group' }, true],
+  ])('while %s is being started, with %j: it runs: %s', async (held, options, runs) => {
+    const scratch = makeScratch();
+    const program = path.join(scratch, 'program');
+    copyFileSync('/bin/mkdir', program);
+    chmodSync(program, 0o755);
+    const copy = copyPackage();
+    const lease = await holdExecutable(held === 'the program' ? program : launcherOf(copy));
+    const made = path.join(scratch, 'made');
+    const begin = `require(${JSON.stringify(copy)}).run(...${JSON.stringify([program, [made], options])})`;
+    const parent = spawn(process.execPath, ['-e', begin], { stdio: 'ignore' });
+    await lease.waitedFor();
+    const started = listChildren(parent.pid).map(({ pid }) => pid);
+    const all = [...started, ...started.flatMap((pid) => listChildren(pid).map((it) => it.pid))];
+    expect(all).toHaveLength(held === 'the program' && options.containment === undefined ? 2 : 1);
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    await lease.letGo();
+    await waitFor('the end of all', () => all.every(hasEnded));
+    expect(existsSync(made)).toBe(runs);
   });
 
   it('by the end of its Worker', async () => {
@@ -90,6 +151,54 @@ describe('ended with its parent', () => {
     );
     expect(seen).toBeGreaterThanOrEqual(hard.length + 1);
   });
+});
+
+it('the program has no signal blocked or ignored, though its init blocks all', async () => {
+  const seen = await inNode(async ({ sallyport, storm, processes, fixture: find }) => {
+    storm.ignoreSignal(1);
+    storm.ignoreSignal(12);
+    storm.blockSignal(15);
+    const options = { env: {} };
+    const script = 'cat /proc/$PPID/status >&2; exec "$0"';
+    const report = await sallyport.run('/bin/sh', ['-c', script, find('witness')], options);
+    const sync = sallyport.runSync(find('witness'), [], options);
+    const own = processes.readStatus();
+    return {
+      own: [own['SigIgn'], own['SigBlk']],
+      init: report.output.stderr.text,
+      programs: [report, sync].map(({ output }) => output.stdout.text),
+    };
+  }, null);
+  // glibc keeps 32 and 33 to itself.
+  const reserved = 3n << 31n;
+  const without = (set: string | undefined): bigint => BigInt(`0x${set ?? ''}`) & ~reserved;
+  // The control: we ignore some, and the init blocks them.
+  expect(seen.own.map((set) => without(set) === 0n)).toEqual([false, false]);
+  expect(without(/SigBlk:\s*(\w+)/.exec(seen.init)?.[1])).not.toBe(0n);
+  for (const text of seen.programs) {
+    const { status } = JSON.parse(text) as Witness;
+    expect([without(status.SigIgn), without(status.SigBlk)]).toEqual([0n, 0n]);
+  }
+});
+
+needs('root', 'unshare').it('of a Node that is process 1 leaves it no zombie', async () => {
+  const seen = await inNode(
+    async ({ sallyport, processes, require }) => {
+      const plain = require('node:child_process') as typeof import('node:child_process');
+      // What it starts outlives it, and ends by itself.
+      const orphaning = ['-c', 'sleep 0.1 >/dev/null 2>&1 & echo $!'];
+      const zombies = () => processes.listZombies(process.pid).map(({ pid }) => pid);
+      for (let round = 0; round < 3; round += 1) await sallyport.run('sh', orphaning);
+      const sync = sallyport.runSync('sh', orphaning).outcome.kind;
+      // The control, and the last to end: an orphan of the same kind comes to us.
+      const orphan = Number(plain.spawnSync('sh', orphaning).stdout);
+      await processes.waitFor('a zombie', () => zombies().includes(orphan));
+      return { pid: process.pid, sync, others: zombies().filter((pid) => pid !== orphan) };
+    },
+    null,
+    { wrap: ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'] },
+  );
+  expect(seen).toEqual({ pid: 1, sync: 'exited', others: [] });
 });
 
 describe('an init that is killed', () => {
