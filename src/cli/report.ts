@@ -31,9 +31,9 @@ export function report(file: string, other: string | undefined, flags: ReportFla
   return differences.length === 0 ? 0 : 1;
 }
 
-function read(file: string): string {
+function read(file: string): Buffer {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (error) {
     throw new UsageError(
       `${file}: cannot be read (${(error as NodeJS.ErrnoException).code ?? ''}): give the file that --report wrote`,
@@ -43,6 +43,7 @@ function read(file: string): string {
 
 function pick(file: string, { number }: ReportFlags): RunRecord {
   const lines = read(file)
+    .toString()
     .split('\n')
     .filter((line) => line !== '');
   const index = number === undefined ? lines.length - 1 : Number(number) - 1;

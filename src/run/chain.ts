@@ -27,51 +27,61 @@ export interface ChainBreak {
 /** A line is shorter than this, whatever its program was called. */
 const LONGEST_LINE = 64 * 1024 * 1024;
 const PIECE = 64 * 1024;
+const NEWLINE = 0x0a;
 
 export function digestLine(line: string | Buffer): string {
   return `sha256:${createHash('sha256').update(line).digest('hex')}`;
 }
 
-/**
- * What the next record of a file carries.
- *
- * @param path what /proc or the caller calls the file, which need not be readable by the descriptor
- */
-export function nextLink(path: string, size: number): Link {
-  if (size === 0) return { previous: null, index: 0 };
+/** Where the next record of a file goes. */
+export interface ChainEnd {
+  /** What it carries. */
+  readonly link: Link;
+  /** What is there already ends within a line: somebody else's write, or one that was cut. */
+  readonly isCut: boolean;
+}
+
+export const NO_CHAIN: ChainEnd = { link: { previous: null, index: 0 }, isCut: false };
+
+/** @param path what /proc or the caller calls the file, which need not be readable by the descriptor */
+export function findEnd(path: string, size: number): ChainEnd {
+  if (size === 0) return NO_CHAIN;
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (!fstatSync(fd).isFile()) return { previous: null, index: 0 };
-    const line = readLastLine(fd, size);
-    const { chain } = parse(line) ?? {};
-    return { previous: digestLine(line), index: (chain?.index ?? 0) + 1 };
+    if (!fstatSync(fd).isFile()) return NO_CHAIN;
+    const text = readLastLine(fd, size);
+    const isCut = text.at(-1) !== NEWLINE;
+    const line = isCut ? text : text.subarray(0, -1);
+    const index = parse(line)?.chain?.index;
+    const next = isCount(index) ? index + 1 : 1;
+    return { link: { previous: digestLine(line), index: next }, isCut };
   } finally {
     closeSync(fd);
   }
 }
 
-/** Without its newline; from the end of the file backwards. */
+/** With its newline, where it has one; from the end of the file backwards, in pieces that grow. */
 function readLastLine(fd: number, size: number): Buffer {
-  let text = Buffer.alloc(0);
-  for (let at = size; at > 0 && text.length < LONGEST_LINE;) {
-    const piece = Buffer.alloc(Math.min(PIECE, at));
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for (let at = size; at > 0 && length < LONGEST_LINE;) {
+    const piece = Buffer.alloc(Math.min(Math.max(PIECE, length), at));
     at -= piece.length;
     readSync(fd, piece, 0, piece.length, at);
-    text = Buffer.concat([piece, text]);
-    const start = text.lastIndexOf(0x0a, text.length - 2);
-    if (start !== -1) return text.subarray(start + 1, endOf(text));
+    // Not the newline that ends the line itself.
+    const from = piece.length - (length === 0 ? 2 : 1);
+    const start = from < 0 ? -1 : piece.lastIndexOf(NEWLINE, from);
+    pieces.unshift(piece.subarray(start + 1));
+    length += piece.length;
+    if (start !== -1) break;
   }
-  return text.subarray(0, endOf(text));
+  return Buffer.concat(pieces);
 }
 
-function endOf(text: Buffer): number {
-  return text.at(-1) === 0x0a ? text.length - 1 : text.length;
-}
-
-/** @param text of a whole file of records */
-export function checkChain(text: string): ChainCheck {
-  const lines = text.split('\n');
-  const cut = lines.pop() ?? '';
+/** @param bytes of a whole file of records: as text, other bytes might be the same */
+export function checkChain(bytes: Buffer): ChainCheck {
+  const lines = splitLines(bytes);
+  const cut = lines.pop() ?? Buffer.alloc(0);
   let previous: string | null = null;
   for (const [index, line] of lines.entries()) {
     const why = findFault(line, previous, index);
@@ -79,11 +89,23 @@ export function checkChain(text: string): ChainCheck {
       return { records: lines.length, last: previous, broken: { line: index + 1, why } };
     previous = digestLine(line);
   }
-  const broken = cut === '' ? null : { line: lines.length + 1, why: 'it was not written whole' };
+  const broken =
+    cut.length === 0 ? null : { line: lines.length + 1, why: 'it was not written whole' };
   return { records: lines.length, last: previous, broken };
 }
 
-function findFault(line: string, previous: string | null, index: number): string | null {
+/** What follows the last newline is the last of them. */
+function splitLines(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+    lines.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return [...lines, bytes.subarray(start)];
+}
+
+function findFault(line: Buffer, previous: string | null, index: number): string | null {
   const record = parse(line);
   if (record === null) return 'it is no record';
   const { chain } = record;
@@ -94,12 +116,20 @@ function findFault(line: string, previous: string | null, index: number): string
       ? 'it is the first and carries the digest of one before it: that is missing'
       : 'the record before it is not the one whose digest it carries: one was changed, removed or put in';
   }
-  return chain.index === index ? null : `it counts itself as number ${chain.index + 1}`;
+  if (chain.index === index) return null;
+  // Whoever wrote it may have written anything there.
+  return isCount(chain.index)
+    ? `it counts itself as number ${chain.index + 1}`
+    : 'it counts itself as no number';
 }
 
-function parse(line: string | Buffer): { chain?: Link | null } | null {
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function parse(line: Buffer): { chain?: Partial<Link> | null } | null {
   try {
-    const value: unknown = JSON.parse(String(line));
+    const value: unknown = JSON.parse(line.toString());
     return typeof value === 'object' && value !== null ? value : null;
   } catch {
     return null;

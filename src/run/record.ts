@@ -4,7 +4,7 @@ import { constants as osConstants } from 'node:os';
 
 import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
-import { nextLink, type Link } from './chain.js';
+import { findEnd, NO_CHAIN, type ChainEnd } from './chain.js';
 import type { RunReport } from './report.js';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants;
@@ -46,7 +46,9 @@ export function openInputFile(path: string, program: unknown): number {
  */
 export function appendRecord(fd: number, report: RunReport, path: string): void {
   try {
-    const line = Buffer.from(`${JSON.stringify({ ...report, chain: linkTo(fd) })}\n`);
+    const { link, isCut } = endOf(fd);
+    // On a line of its own: a record does not go the way of what somebody else began.
+    const line = Buffer.from(`${isCut ? '\n' : ''}${JSON.stringify({ ...report, chain: link })}\n`);
     const written = writeSync(fd, line);
     if (written < line.length) throw Object.assign(new Error(), { errno: -28, code: 'ENOSPC' });
   } catch (error) {
@@ -59,9 +61,9 @@ export function appendRecord(fd: number, report: RunReport, path: string): void 
 /** How long others may take to append to the same file, in milliseconds. */
 const LOCK_PATIENCE = 1_000;
 
-function linkTo(fd: number): Link {
+function endOf(fd: number): ChainEnd {
   const stats = fstatSync(fd);
-  if (!stats.isFile()) return { previous: null, index: 0 };
+  if (!stats.isFile()) return NO_CHAIN;
   const until = performance.now() + LOCK_PATIENCE;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   for (;;) {
@@ -73,7 +75,7 @@ function linkTo(fd: number): Link {
     Atomics.wait(sleeper, 0, 0, 1);
   }
   // By the descriptor: the name may be that of another file by now.
-  return nextLink(`/proc/self/fd/${fd}`, fstatSync(fd).size);
+  return findEnd(`/proc/self/fd/${fd}`, fstatSync(fd).size);
 }
 
 function open(path: string, flags: number, mode: number, program: unknown): number {
