@@ -22,16 +22,30 @@ export function report(file: string, other: string | undefined, flags: ReportFla
   const record = pick(file, flags);
   if (other === undefined) {
     if (flags.json === true) printJson('run-record', record);
-    else print(formatReport(record));
+    else print(read(() => formatReport(record), file));
     return 0;
   }
-  const differences = findChanges(record, pick(other, flags));
+  const after = pick(other, flags);
+  const differences = read(() => findChanges(record, after), `${file} or ${other}`);
   if (flags.json === true) printJson('record-differences', differences);
   else print(differences.map(phraseChange).join('') || 'nothing differs\n');
   return differences.length === 0 ? 0 : 1;
 }
 
-function read(file: string): Buffer {
+/** A record may be anybody's: what is in it need not be what a run has. */
+function read<Result>(make: () => Result, file: string): Result {
+  try {
+    return make();
+  } catch (error) {
+    // A member is missing or another, or it is nested without end.
+    if (error instanceof TypeError || error instanceof RangeError) {
+      throw new UsageError(`${file}: it is no record of a run: give the file that --report wrote`);
+    }
+    throw error;
+  }
+}
+
+function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
@@ -42,12 +56,12 @@ function read(file: string): Buffer {
 }
 
 function pick(file: string, { number }: ReportFlags): RunRecord {
-  const lines = read(file)
+  const lines = readBytes(file)
     .toString()
     .split('\n')
     .filter((line) => line !== '');
   const index = number === undefined ? lines.length - 1 : Number(number) - 1;
-  const line = Number.isInteger(index) ? lines[index] : undefined;
+  const line = /^\d+$/.test(number ?? '1') ? lines[index] : undefined;
   if (line === undefined) {
     throw new UsageError(
       `${file}: no such record: give a --number from 1 to ${lines.length}, or a file that --report wrote`,
@@ -68,7 +82,7 @@ function pick(file: string, { number }: ReportFlags): RunRecord {
 }
 
 function verify(file: string, flags: ReportFlags): number {
-  const checked = checkChain(read(file));
+  const checked = checkChain(readBytes(file));
   const { records, last, broken } = checked;
   if (flags.json === true) printJson('record-chain', checked);
   else if (broken !== null) print(`${file}: broken at record ${broken.line}: ${broken.why}\n`);

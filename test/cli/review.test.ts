@@ -204,4 +204,26 @@ describe('report', () => {
     expect(stderr).toContain('no record of a run');
     expect((await runCli(['report', path.join(scratch, 'missing')])).stderr).toContain('ENOENT');
   });
+
+  it('says the same of one in which something is missing, another, or nested without end', async () => {
+    const own = path.join(scratch, 'odd.jsonl');
+    const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const odd = [
+      '{"version":1,"outcome":{},"cleanup":{}}',
+      '{"version":1,"outcome":{},"cleanup":{},"admission":{"gates":[{}]}}',
+      '{"version":1,"outcome":1,"cleanup":1}',
+      `{"version":1,"outcome":1,"cleanup":1,"x":${nested}}`,
+      `{"version":1,"outcome":1,"cleanup":1,"x":[${nested}]}`,
+    ];
+    writeFileSync(own, `${odd.join('\n')}\n`);
+    for (const [index] of odd.entries()) {
+      const { code, stderr } = await runCli(['report', own, '--number', String(index + 1)]);
+      expect([code, stderr]).toEqual([125, expect.stringContaining('no record of a run')]);
+    }
+    const other = path.join(scratch, 'other.jsonl');
+    writeFileSync(other, `${odd[3] ?? ''}\n`);
+    const { code, stderr } = await runCli(['report', own, other]);
+    expect([code, stderr]).toEqual([125, expect.stringContaining('no record of a run')]);
+    expect((await runCli(['report', own, '--number', '0x1'])).stderr).toContain('no such record');
+  });
 });
