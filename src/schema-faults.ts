@@ -20,19 +20,42 @@ export interface SchemaNode {
   readonly const?: string | number | boolean;
 }
 
-/** @param schema the same as JSON Schema: for the names that there are at a place */
+/** Of a message: the first says most. */
+export const MOST_NAMED = 3;
+/** Of somebody's name in it. */
+const LONGEST_NAME = 80;
+
+/**
+ * One for each fault; those beyond `MOST_NAMED` are there to be counted.
+ *
+ * @param schema the same as JSON Schema: for the names that there are at a place
+ */
 export function describeFaults(issues: readonly Issue[], schema: () => SchemaNode): string[] {
+  let made: SchemaNode | undefined;
+  const once = (): SchemaNode => (made ??= schema());
   // A name that is mistyped is also one that is missing: the first says how to mend both.
   const isUnknown = ({ code }: Issue): boolean => code === 'unrecognized_keys';
   const ordered = [...issues.filter(isUnknown), ...issues.filter((each) => !isUnknown(each))];
-  return ordered.flatMap((issue) => describeIssue(issue, schema));
+  const faults: string[] = [];
+  for (const issue of ordered) {
+    const described = faults.length < MOST_NAMED ? describeIssue(issue, once) : issue.keys;
+    // One by one: there may be more of them than a call takes.
+    for (const fault of described ?? ['']) faults.push(fault);
+  }
+  return faults;
+}
+
+/** A name is somebody's: as long as they like. */
+export function shorten(name: string): string {
+  return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
 }
 
 function describeIssue(issue: Issue, schema: () => SchemaNode): string[] {
-  const path = issue.path.map(String).join('.');
+  const path = issue.path.map((step) => shorten(String(step))).join('.');
   if (issue.code === 'unrecognized_keys') {
     const known = knownNames(findNodes(schema(), issue.path));
-    return (issue.keys ?? []).map((key) => {
+    return (issue.keys ?? []).map((key, index) => {
+      if (index >= MOST_NAMED) return key;
       const near = nearest(key, known);
       const instead =
         near === null
@@ -40,7 +63,7 @@ function describeIssue(issue: Issue, schema: () => SchemaNode): string[] {
             ? ''
             : `: write one of ${known.join(', ')}`
           : `: did you mean ${near}?`;
-      return `${path === '' ? key : `${path}.${key}`} is unknown${instead}`;
+      return `${path === '' ? '' : `${path}.`}${shorten(key)} is unknown${instead}`;
     });
   }
   if (issue.code === 'invalid_union' && issue.errors !== undefined) {
@@ -62,7 +85,8 @@ function describeIssue(issue: Issue, schema: () => SchemaNode): string[] {
 
 function depth(issues: readonly Issue[]): number {
   const isUnknown = issues.some(({ code }) => code === 'unrecognized_keys');
-  return Math.max(0, ...issues.map(({ path }) => path.length)) + (isUnknown ? 1 : 0);
+  const deepest = issues.reduce((most, { path }) => Math.max(most, path.length), 0);
+  return deepest + (isUnknown ? 1 : 0);
 }
 
 /** What the schema has at a place, in all of its forms. */
@@ -91,8 +115,11 @@ function expand(nodes: readonly SchemaNode[]): SchemaNode[] {
 /** Null where none is near. */
 export function nearest(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
+  if (name.length > LONGEST_NAME) return null;
   let least = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
+    // That many letters have to be put in or left out.
+    if (Math.abs(name.length - candidate.length) >= least) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < least) [best, least] = [candidate, distance];
   }

@@ -1,5 +1,4 @@
 // `--credentials FILE` → sources: a description in JSON, or a module that gives them.
-import { readFileSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -17,7 +16,8 @@ import {
 } from '../credentials.js';
 import { veil } from '../credentials/mask.js';
 import { createEnvironment } from '../index.js';
-import { describeFaults, type Issue } from '../schema-faults.js';
+import { DocumentFault, readDocument } from '../json-document.js';
+import { describeFaults, MOST_NAMED, type Issue } from '../schema-faults.js';
 import {
   credentialsJsonSchema,
   credentialsSchema,
@@ -28,8 +28,6 @@ import { EXIT, UsageError } from './failure.js';
 import { complain } from './output.js';
 
 const MODULES: ReadonlySet<string> = new Set(['.js', '.mjs', '.cjs']);
-/** Of a message: the first says most. */
-const MOST_NAMED = 3;
 
 /**
  * @param runId for a module that wants to know
@@ -73,16 +71,12 @@ async function loadModule(path: string, runId: string): Promise<CredentialSource
 function readDescription(path: string): CredentialSource[] {
   let value: unknown;
   try {
-    // Some editors put a byte order mark in front.
-    value = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
+    value = readDocument(path);
   } catch (error) {
-    // A syntax error's own message quotes the text, which may be anything.
-    const { code } = error as NodeJS.ErrnoException;
-    throw faulty(path, [
-      code === undefined
-        ? 'is no JSON: a module must be called .js, .mjs or .cjs'
-        : `cannot be read: ${code}`,
-    ]);
+    if (!(error instanceof DocumentFault)) throw error;
+    const { message, isNoJson } = error;
+    const instead = isNoJson ? ': a module must be called .js, .mjs or .cjs' : '';
+    throw faulty(path, [message + instead]);
   }
   const result = credentialsSchema().safeParse(value);
   if (!result.success) {

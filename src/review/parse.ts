@@ -1,14 +1,10 @@
 // A profile from a file or a value: checked, with what to write instead of what is unknown.
-import { readFileSync } from 'node:fs';
-
 import { invalid, refused, type SallyportError } from '../errors.js';
+import { DocumentFault, readDocument } from '../json-document.js';
 import { isRecord, withoutPrototype } from '../own-properties.js';
-import { describeFaults, type Issue } from '../schema-faults.js';
+import { describeFaults, MOST_NAMED, shorten, type Issue } from '../schema-faults.js';
 import type { Profile } from './profile.js';
 import { profileJsonSchema, profileSchema } from './schema.js';
-
-/** Of a message: the first says most. */
-const MOST_NAMED = 3;
 
 /** @throws {SallyportError} `ERR_SALLYPORT_INVALID_PROFILE`, naming each fault by its path */
 export function parseProfile(value: unknown, where = 'profile'): Profile {
@@ -42,11 +38,9 @@ export function readProfile(path: string | URL): Profile {
   }
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
+    value = readDocument(path);
   } catch (error) {
-    // A syntax error's own message quotes the text, which may be anything.
-    const { code } = error as NodeJS.ErrnoException;
-    throw faulty(where, [code === undefined ? 'is no JSON' : `cannot be read: ${code}`]);
+    throw error instanceof DocumentFault ? faulty(where, [error.message]) : error;
   }
   return parseProfile(value, where);
 }
@@ -76,10 +70,10 @@ function findContradictions({ environment, descriptors, channels, executable }: 
     ...environment.passed.map(({ name }) => name),
     ...environment.granted.map(({ name }) => name),
   ];
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) faults.push(`environment: ${twice} stands there twice`);
+  const twice = findTwice(names);
+  if (twice !== undefined) faults.push(`environment: ${shorten(twice)} stands there twice`);
   const targets = (descriptors ?? []).map(({ target }) => target);
-  const again = targets.find((target, index) => targets.indexOf(target) !== index);
+  const again = findTwice(targets);
   if (again !== undefined) faults.push(`descriptors: ${again} stands there twice`);
   for (const [name, { channel, object }] of Object.entries(channels ?? {})) {
     const needsObject = channel === 'inherit' || channel === 'descriptor';
@@ -102,6 +96,12 @@ function findContradictions({ environment, descriptors, channels, executable }: 
     faults.push(`executable.path: ${program} is a shell: name the program itself, or kind 'any'`);
   }
   return faults;
+}
+
+/** Undefined where each stands there once. */
+function findTwice<Value>(values: readonly Value[]): Value | undefined {
+  const seen = new Set<Value>();
+  return values.find((value) => seen.size === seen.add(value).size);
 }
 
 /** Programs whose arguments are programs. */

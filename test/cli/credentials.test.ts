@@ -455,6 +455,14 @@ describe('what cannot be meant', () => {
     writeFileSync(file, `\uFEFF${readFileSync(file, 'utf8')}`);
     expect(await runCli(['run', ...options, 'true'])).toMatchObject({ code: 0, stderr: '' });
   });
+
+  it('a name stands there once', async () => {
+    const file = path.join(makeScratch(), 'sources.json');
+    writeFileSync(file, '{"sources":[{"kind":"command","kind":"file"}]}');
+    const { code, stderr } = await runCli(['run', '--credentials', file, 'true']);
+    expect(code).toBe(125);
+    expect(stderr).toContain(`${file}: sources.0.kind stands there twice`);
+  });
 });
 
 describe.skipIf(!has('bash'))('on a terminal', () => {

@@ -159,6 +159,75 @@ describe('readProfile', () => {
     expect(error.stagePath).toBe('path');
     expect(error.message).not.toContain('made-up');
   });
+
+  /** The message with which the text, made of a good profile, is refused. */
+  const refusalOfText = (text: string | Buffer): string => {
+    const file = path.join(makeScratch(), 'profile.json');
+    writeFileSync(file, text);
+    return thrown(() => readProfile(file)).message.replace(`${file}: `, '');
+  };
+  const text = JSON.stringify(good());
+
+  it.each([
+    ['at the top', text.replace(/}$/, ',"cwd":{"path":"/x"}}'), 'cwd'],
+    ['further in', text.replace('"fixed":{', '"fixed":{"A":"1","A":"1",'), 'environment.fixed.A'],
+    ['escaped', text.replace('"fixed":{', '"fixed":{"A":"","\\u0041":"",'), 'environment.fixed.A'],
+    [
+      'in a list',
+      text.replace('"descriptors":[{', '"descriptors":[{},{"target":[{}],"target":5,'),
+      'descriptors.1.target',
+    ],
+    [
+      'after quotes',
+      text.replace('"fixed":{', '"fixed":{"B":"\\\\\\"{","B":"",'),
+      'environment.fixed.B',
+    ],
+  ])(
+    'refuses a name that stands twice %s: people and programs may read different ones',
+    (...at) => {
+      const [, twice, where] = at;
+      expect(JSON.parse(twice)).toBeTypeOf('object');
+      expect(refusalOfText(twice)).toBe(`${where} stands there twice`);
+    },
+  );
+
+  it('takes the same name in several objects, and a string that looks like names', () => {
+    const file = path.join(makeScratch(), 'profile.json');
+    const profile = good();
+    profile.environment.fixed['JSON'] = '{"a":1,"a":[1,"a\\"]}';
+    writeFileSync(file, `\ufeff${JSON.stringify(profile, null, 2)}\r\n`);
+    expect(readProfile(file)).toEqual(profile);
+  });
+
+  it('refuses bytes that are no UTF-8: as text they would be those of another name', () => {
+    const at = text.indexOf('LANG');
+    const bytes = Buffer.from(text);
+    bytes[at] = 0xff;
+    expect(refusalOfText(bytes)).toBe('is no UTF-8');
+  });
+
+  it('is done with whatever stands in it about as fast as it is read, and says little of it', () => {
+    const many = Array.from({ length: 200_000 }, (_, index) => `A${index}`);
+    const fixed = many.map((name) => `"${name}":"",`).join('');
+    const file = path.join(makeScratch(), 'profile.json');
+    // Each of these took from seconds to minutes: a test may take half of one.
+    writeFileSync(file, text.replace('"fixed":{', `"fixed":{${fixed}`));
+    expect(Object.keys(readProfile(file).environment.fixed).length).toBeGreaterThan(200_000);
+    const unknown = text.replace('"profile":1', `${fixed}"profile":1`);
+    expect(refusalOfText(unknown)).toMatch(/^A0 is unknown.*; 199997 more$/);
+    const often = many.slice(0, 20_000).map(() => '{"x":1}');
+    expect(refusalOfText(text.replace('"passed":[', `"passed":[${often.join()},`))).toMatch(
+      /passed\.0\.x is unknown.*; \d+ more$/,
+    );
+    const groups = refusalOf(({ launch }) =>
+      Object.assign(launch as object, { attributes: { groups: many } }),
+    );
+    expect(groups.message).toMatch(/launch\.attributes\.groups.*; 199997 more$/);
+    const long = 'a'.repeat(10_000_000);
+    expect(
+      refusalOfText(text.replace('"profile":1', `"${long}":1,"profile":1`)).length,
+    ).toBeLessThan(1_000);
+  });
 });
 
 describe('profileFrom', () => {
