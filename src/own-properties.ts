@@ -38,9 +38,32 @@ export function takeOwn<Name extends string>(
   return own as { readonly [name in Name]?: unknown };
 }
 
-/** A copy of a record of ours, whose absent fields stay absent whatever Object.prototype holds. */
+/**
+ * A copy of a record of ours, whose absent fields stay absent whatever Object.prototype holds. What is
+ * in it is the same: `copyOwn` goes all through.
+ */
 export function withoutPrototype<Fields extends object>(fields: Fields): Fields {
   return Object.assign(Object.create(null) as Fields, fields);
+}
+
+/** Nothing that we take is nested deeper. */
+const DEEPEST = 8;
+
+/**
+ * Of plain data the same, in objects without a prototype, in which nothing is but what stands there.
+ * For what is read by other code than `takeOwn`, which asks the prototype too.
+ */
+export function copyOwn<Value>(value: Value): Value {
+  return copy(value, 0) as Value;
+}
+
+function copy(value: unknown, depth: number): unknown {
+  if (depth > DEEPEST) return value;
+  if (Array.isArray(value)) return value.map((each) => copy(each, depth + 1));
+  if (!isRecord(value)) return value;
+  const own = Object.create(null) as Record<string, unknown>;
+  for (const [name, each] of Object.entries(value)) own[name] = copy(each, depth + 1);
+  return own;
 }
 
 /** An object that is nothing else: no array, Map, Set or Date. Of another realm too, as in a vm. */

@@ -32,7 +32,7 @@ const LONGEST_NAME = 80;
  */
 export function describeFaults(issues: readonly Issue[], schema: () => SchemaNode): string[] {
   let made: SchemaNode | undefined;
-  const once = (): SchemaNode => (made ??= schema());
+  const once = (): SchemaNode => (made ??= makeOrNone(schema));
   // A name that is mistyped is also one that is missing: the first says how to mend both.
   const isUnknown = ({ code }: Issue): boolean => code === 'unrecognized_keys';
   const ordered = [...issues.filter(isUnknown), ...issues.filter((each) => !isUnknown(each))];
@@ -43,6 +43,15 @@ export function describeFaults(issues: readonly Issue[], schema: () => SchemaNod
     for (const fault of described ?? ['']) faults.push(fault);
   }
   return faults;
+}
+
+/** What a library added to Object.prototype is in the way of who makes it: then no name is near. */
+function makeOrNone(schema: () => SchemaNode): SchemaNode {
+  try {
+    return schema();
+  } catch {
+    return {};
+  }
 }
 
 /** A name is somebody's: as long as they like. */

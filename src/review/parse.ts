@@ -1,7 +1,7 @@
 // A profile from a file or a value: checked, with what to write instead of what is unknown.
 import { invalid, refused, type SallyportError } from '../errors.js';
 import { DocumentFault, readDocument } from '../json-document.js';
-import { isRecord, withoutPrototype } from '../own-properties.js';
+import { copyOwn, isRecord } from '../own-properties.js';
 import { describeFaults, MOST_NAMED, shorten, type Issue } from '../schema-faults.js';
 import type { Profile } from './profile.js';
 import { profileJsonSchema, profileSchema } from './schema.js';
@@ -9,22 +9,16 @@ import { profileJsonSchema, profileSchema } from './schema.js';
 /** @throws {SallyportError} `ERR_SALLYPORT_INVALID_PROFILE`, naming each fault by its path */
 export function parseProfile(value: unknown, where = 'profile'): Profile {
   if (!isRecord(value)) throw faulty(where, ['must be an object']);
-  const result = profileSchema().safeParse(withoutPrototypes(value));
+  const own = copyOwn(value) as Profile;
+  const result = profileSchema().safeParse(own);
   if (!result.success) {
     const issues = result.error.issues as unknown as readonly Issue[];
     throw faulty(where, describeFaults(issues, profileJsonSchema));
   }
-  const faults = [...findLost(value), ...findContradictions(result.data)];
+  const faults = [...findLost(own), ...findContradictions(own)];
   if (faults.length > 0) throw faulty(where, faults);
-  return withoutPrototypes(result.data) as Profile;
-}
-
-/** All through: what a profile leaves out nobody has approved, whatever Object.prototype holds. */
-function withoutPrototypes(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutPrototypes);
-  if (!isRecord(value)) return value;
-  const fields = Object.entries(value).map(([name, field]) => [name, withoutPrototypes(field)]);
-  return withoutPrototype(Object.fromEntries(fields) as object);
+  // Not what the parser made: where Object.prototype has such a name it may not have set the member.
+  return structuredClone(own);
 }
 
 /**
@@ -56,8 +50,7 @@ function faulty(where: string, faults: readonly string[]): SallyportError {
 }
 
 /** What the parser of the form leaves out, without a word. */
-function findLost(value: object): string[] {
-  const { fixed } = (value as Profile).environment;
+function findLost({ environment: { fixed } }: Profile): string[] {
   if (!Object.hasOwn(fixed, '__proto__')) return [];
   return ['environment.fixed.__proto__: cannot be fixed: write it under passed or granted'];
 }

@@ -1,5 +1,6 @@
 // Compares a launch plan with an approved profile: nine gates, each with a decision of its own.
 import type { LaunchPlan } from '../plan/plan.js';
+import { copyOwn } from '../own-properties.js';
 import { planDigest } from '../plan/describe.js';
 import type { ReviewEvidence } from './evidence.js';
 import type { Case, Decision, Gate } from './gate.js';
@@ -60,15 +61,16 @@ const SEVERITY: Readonly<Record<Gate['decision'], number>> = {
  *
  * @throws {SallyportError} `ERR_SALLYPORT_INVALID_PROFILE`
  */
-export function review(
-  plan: LaunchPlan,
-  { approved, evidence = {}, now = Date.now() }: ReviewOptions,
-): Review {
+export function review(plan: LaunchPlan, options: ReviewOptions): Review {
+  const { approved, evidence = {}, now = Date.now() } = copyOwn(options);
   return reviewParsed({ plan, approved: parseProfile(approved), evidence, now });
 }
 
 /** As `review`, of a profile that was checked. */
-export function reviewParsed(each: Case): Review {
+export function reviewParsed(given: Case): Review {
+  const { approved, evidence } = given;
+  // What a library added to Object.prototype nobody has approved, and nobody has seen.
+  const each = { ...given, approved: copyOwn(approved), evidence: copyOwn(evidence) };
   const gates = GATES.map((compare) => compare(each));
   return {
     decision: decide(gates),

@@ -2,7 +2,7 @@
 import { invalid, refused } from '../errors.js';
 import { ADMIT, PIN, type LaunchOptions } from '../launch/request.js';
 import { pinExecutable } from '../launch/pin.js';
-import { withoutPrototype } from '../own-properties.js';
+import { copyOwn, withoutPrototype } from '../own-properties.js';
 import type { RawOptions } from '../plan/options.js';
 import type { PinnedExecutable } from '../plan/pinned.js';
 import type { LaunchPlan } from '../plan/plan.js';
@@ -16,8 +16,8 @@ import type { RunLimits } from './options.js';
 /** @throws {SallyportError | SallyportTypeError} */
 export function takeProfile(value: unknown): Profile | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'string' || value instanceof URL) return readProfile(value);
-  if (typeof value === 'object') return parseProfile(value);
+  if (typeof value === 'string' || value instanceof URL) return copyOwn(readProfile(value));
+  if (typeof value === 'object') return copyOwn(parseProfile(value));
   throw invalid(
     'ERR_SALLYPORT_INVALID_ARGUMENT',
     'profile',

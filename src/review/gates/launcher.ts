@@ -1,6 +1,7 @@
 // The gate of the way in which a program is launched: machine, interface, session, privileges, limits.
 import { isDeepStrictEqual } from 'node:util';
 
+import { copyOwn } from '../../own-properties.js';
 import type { LaunchAttributes } from '../../plan/attributes.js';
 import { Comparison, type Case, type Gate } from '../gate.js';
 import type { ApprovedAttributes } from '../profile.js';
@@ -40,7 +41,7 @@ export function reviewLauncher({ plan, approved, evidence }: Case): Gate {
   if (launch.noNewPrivileges && !plan.noNewPrivileges) {
     comparison.wider('launch.noNewPrivileges', 'true', 'false');
   }
-  compareAttributes(launch.attributes ?? {}, plan.attributes, comparison);
+  compareAttributes(launch.attributes, plan.attributes, comparison);
   const { containment } = evidence;
   if (launch.containment !== undefined) {
     const wanted = launch.containment.join(' or ');
@@ -80,10 +81,12 @@ const ONLY_TAKES: ReadonlySet<string> = new Set(['cpuAffinity', 'dieWithParent']
 const USUAL_UMASK = 0o22;
 
 function compareAttributes(
-  approved: ApprovedAttributes,
-  asked: LaunchAttributes,
+  stated: ApprovedAttributes | undefined,
+  planned: LaunchAttributes,
   comparison: Comparison,
 ): void {
+  const approved: ApprovedAttributes = stated ?? (Object.create(null) as ApprovedAttributes);
+  const asked = copyOwn(planned);
   const names = new Set([...Object.keys(approved), ...Object.keys(asked)]);
   for (const name of names as Set<keyof LaunchAttributes>) {
     const path = `launch.attributes.${name}`;
@@ -91,7 +94,7 @@ function compareAttributes(
     if (given === undefined) {
       comparison.wider(path, JSON.stringify(wanted), 'nothing');
     } else if (name === 'limits') {
-      compareLimits(path, (wanted ?? {}) as Limits, given as Limits, comparison);
+      compareLimits(path, (wanted ?? Object.create(null)) as Limits, given as Limits, comparison);
     } else if (wanted === undefined) {
       if (!ONLY_TAKES.has(name) && !isLowered(name, given)) {
         comparison.wider(path, 'nothing', JSON.stringify(given));
