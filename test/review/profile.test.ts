@@ -310,6 +310,28 @@ describe('strictProfile', () => {
     expect(decideBy(true)).toBe('accept');
   });
 
+  it('takes a number that is written in one way: 010 is 8 to some programs, and 10 to us', () => {
+    const decideOf = (written: string): string => {
+      const plan = planLaunch('/usr/bin/sort', [written], {
+        env: {},
+        cwd: '/',
+        verify: 'at-exec',
+      });
+      const rule = { kind: 'integer', min: -20, max: 20 } as const;
+      const approved: Profile = {
+        ...strictProfile({ executable: '/usr/bin/sort', environment: {}, cwd: '/' }),
+        arguments: [{ operand: 'count', rule, mayBeOption: true }],
+      };
+      return review(plan, { approved, evidence: gatherEvidence(plan) }).decision;
+    };
+    for (const written of ['0', '7', '10', '20', '-1', '-20']) {
+      expect([written, decideOf(written)]).toEqual([written, 'accept']);
+    }
+    for (const written of ['010', '007', '00', '-0', '-010', '+1', '1e1', '0x1', '1\n', '１']) {
+      expect([written, decideOf(written)]).toEqual([written, 'reject']);
+    }
+  });
+
   it('holds where a containment was approved and none is known', () => {
     const plan = planLaunch('/usr/bin/sort', [], { env: {}, cwd: '/', verify: 'at-exec' });
     const approved = strictProfile({ executable: '/usr/bin/sort', environment: {}, cwd: '/' });

@@ -70,7 +70,8 @@ function breaks(
     case 'text':
       return null;
     case 'integer': {
-      const number = /^-?\d{1,15}$/.test(given) ? Number(given) : NaN;
+      // One way to write each: with a leading 0 some programs read it as octal, and it is another.
+      const number = /^(?:0|-?[1-9]\d{0,14})$/.test(given) ? Number(given) : NaN;
       if (Number.isNaN(number)) return 'no whole number';
       const { min = -Infinity, max = Infinity } = rule;
       return number >= min && number <= max ? null : 'outside of its range';
