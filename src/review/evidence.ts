@@ -1,7 +1,8 @@
 // What a review rests on beside the plan: what the program is, how the descriptors are known, where.
-import { realpathSync, statSync, type BigIntStats } from 'node:fs';
+import { readFileSync, realpathSync, statSync, type BigIntStats } from 'node:fs';
 import { arch, platform } from 'node:process';
 
+import type { Limit, LimitName, LimitValue } from '../plan/attributes.js';
 import { planDigest } from '../plan/describe.js';
 import { isElf, readInterpreter } from '../plan/interpreter.js';
 import type { LaunchPlan } from '../plan/plan.js';
@@ -41,6 +42,11 @@ export interface LauncherEvidence {
   readonly arch: string;
   /** `version` of the launch plan. */
   readonly api: number;
+  /**
+   * What this process has of each limit that the plan sets: a child has the same, where none is set.
+   * Left out: not known.
+   */
+  readonly limits?: Readonly<Record<string, Limit>>;
 }
 
 /** What became of a run, from its report: what the gate `completion` needs. */
@@ -89,8 +95,48 @@ export function gatherEvidence(plan: LaunchPlan): ReviewEvidence {
       takenAt: new Date().toISOString(),
       planDigest: planDigest(plan),
     },
-    launcher: { platform, arch, api: plan.version },
+    launcher: { platform, arch, api: plan.version, ...ourLimits(plan) },
   };
+}
+
+/** As /proc/<pid>/limits has them, proc_pid_limits(5). */
+const CALLED: Readonly<Record<LimitName, string>> = {
+  cpu: 'cpu time',
+  fsize: 'file size',
+  data: 'data size',
+  stack: 'stack size',
+  core: 'core file size',
+  rss: 'resident set',
+  nproc: 'processes',
+  nofile: 'open files',
+  memlock: 'locked memory',
+  as: 'address space',
+  locks: 'file locks',
+  sigpending: 'pending signals',
+  msgqueue: 'msgqueue size',
+  nice: 'nice priority',
+  rtprio: 'realtime priority',
+  rttime: 'realtime timeout',
+};
+
+function ourLimits({ attributes }: LaunchPlan): Pick<LauncherEvidence, 'limits'> {
+  const names = Object.keys(attributes.limits ?? {}) as LimitName[];
+  if (names.length === 0) return {};
+  let text: string;
+  try {
+    text = readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    return {};
+  }
+  const found = names.flatMap((name) => {
+    const line = new RegExp(`^Max ${CALLED[name]} +(\\S+) +(\\S+)`, 'm').exec(text);
+    return line === null ? [] : [[name, { soft: toValue(line[1]), hard: toValue(line[2]) }]];
+  });
+  return { limits: Object.fromEntries(found) as Record<string, Limit> };
+}
+
+function toValue(text = ''): LimitValue {
+  return text === 'unlimited' ? text : Number(text);
 }
 
 /** @returns undefined where there is nothing to be looked at, or it may not be looked at */

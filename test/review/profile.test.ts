@@ -296,6 +296,29 @@ describe('strictProfile', () => {
     expect(attributes({ limits: { core: { soft: 0, hard: 'unlimited' } } })).toBe('hold');
   });
 
+  it('takes a limit that is no higher than the one that there is without it', () => {
+    const [, soft, hard] = /^Max open files +(\d+) +(\d+)/m
+      .exec(readFileSync('/proc/self/limits', 'utf8'))!
+      .map(Number) as [number, number, number];
+    const attributes = (nofile: object): string =>
+      decide('/usr/bin/sort', [], { limits: { nofile } });
+    expect(attributes({ soft, hard })).toBe('accept');
+    expect(attributes({ soft: 10, hard: 20 })).toBe('accept');
+    expect(attributes({ soft, hard: hard + 1 })).toBe('reject');
+    expect(attributes({ soft: hard + 1, hard: hard + 1 })).toBe('reject');
+    const plan = planLaunch('/usr/bin/sort', [], {
+      env: { LANG: 'C' },
+      cwd: '/',
+      verify: 'at-exec',
+      limits: { nofile: 10 },
+    });
+    const { launcher, ...evidence } = gatherEvidence(plan);
+    const { limits, ...unknown } = launcher!;
+    expect(limits).toEqual({ nofile: { soft, hard } });
+    const held = review(plan, { approved: strict(), evidence: { ...evidence, launcher: unknown } });
+    expect(held.decision).toBe('hold');
+  });
+
   it('takes a number that may be read as an option only where the place says so', () => {
     const given = planLaunch('/usr/bin/sort', ['-5'], { env: {}, cwd: '/', verify: 'at-exec' });
     const decideBy = (mayBeOption: boolean): string => {

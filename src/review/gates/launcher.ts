@@ -41,7 +41,7 @@ export function reviewLauncher({ plan, approved, evidence }: Case): Gate {
   if (launch.noNewPrivileges && !plan.noNewPrivileges) {
     comparison.wider('launch.noNewPrivileges', 'true', 'false');
   }
-  compareAttributes(launch.attributes, plan.attributes, comparison);
+  compareAttributes(launch.attributes, plan.attributes, here?.limits, comparison);
   const { containment } = evidence;
   if (launch.containment !== undefined) {
     const wanted = launch.containment.join(' or ');
@@ -83,6 +83,7 @@ const USUAL_UMASK = 0o22;
 function compareAttributes(
   stated: ApprovedAttributes | undefined,
   planned: LaunchAttributes,
+  ours: Limits | undefined,
   comparison: Comparison,
 ): void {
   const approved: ApprovedAttributes = stated ?? (Object.create(null) as ApprovedAttributes);
@@ -94,7 +95,13 @@ function compareAttributes(
     if (given === undefined) {
       comparison.wider(path, JSON.stringify(wanted), 'nothing');
     } else if (name === 'limits') {
-      compareLimits(path, (wanted ?? Object.create(null)) as Limits, given as Limits, comparison);
+      compareLimits(
+        path,
+        (wanted ?? Object.create(null)) as Limits,
+        given as Limits,
+        ours,
+        comparison,
+      );
     } else if (wanted === undefined) {
       if (!ONLY_TAKES.has(name) && !isLowered(name, given)) {
         comparison.wider(path, 'nothing', JSON.stringify(given));
@@ -120,6 +127,7 @@ function compareLimits(
   path: string,
   approved: Limits,
   asked: Limits,
+  ours: Limits | undefined,
   comparison: Comparison,
 ): void {
   for (const [name, wanted] of Object.entries(approved)) {
@@ -131,10 +139,17 @@ function compareLimits(
   }
   for (const [name, given] of Object.entries(asked)) {
     if (Object.hasOwn(approved, name)) continue;
-    // A number takes something away; the absence of a limit is less of one than any that is inherited.
     const more = JSON.stringify(given);
-    if (given.soft === 'unlimited') comparison.wider(`${path}.${name}`, 'nothing', more);
-    else if (given.hard === 'unlimited') comparison.unknown(`${path}.${name}`, 'nothing', more);
+    const inherited = ours?.[name];
+    if (given.soft === 'unlimited') {
+      // The absence of a limit is less of one than any that is inherited.
+      comparison.wider(`${path}.${name}`, 'nothing', more);
+    } else if (inherited === undefined || given.hard === 'unlimited') {
+      comparison.unknown(`${path}.${name}`, 'nothing', more);
+    } else if (size(given.soft) > size(inherited.soft) || size(given.hard) > size(inherited.hard)) {
+      // A number takes something away only where it is no higher than what there is without it.
+      comparison.wider(`${path}.${name}`, `nothing: ${JSON.stringify(inherited)}`, more);
+    }
   }
 }
 
