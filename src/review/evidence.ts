@@ -55,6 +55,8 @@ export interface CompletionEvidence {
   readonly complete: boolean;
   /** How the run ended. */
   readonly outcome: { readonly kind: string };
+  /** Of the plan that was run, where that is known: it must be the one that is reviewed. */
+  readonly admission?: { readonly planDigest: string };
   /** How each channel ended. */
   readonly output: Readonly<Record<'stdout' | 'stderr', { readonly end: string }>>;
 }

@@ -3,9 +3,9 @@ import { openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { planLaunch } from '../../src/index.js';
+import { planLaunch, run, type RunReport } from '../../src/index.js';
 import { CARDS, playCards, playEach, type Card, type CardCase } from '../../src/review/cards.js';
-import { gatherEvidence, readProfile } from '../../src/review.js';
+import { gatherEvidence, readProfile, review, strictProfile } from '../../src/review.js';
 import { root } from '../support/fixtures.js';
 import { approveRich } from './support.js';
 
@@ -109,4 +109,21 @@ it('an age, another plan and another interface are recognised', () => {
       report.complete ? 'accept' : 'hold',
     );
   }
+});
+
+it('the report of another run says nothing about the completion of this one', async () => {
+  const launch = ['/usr/bin/sort', [], { env: {}, cwd: '/', verify: 'at-exec' }] as const;
+  const approved = strictProfile({ executable: '/usr/bin/sort', cwd: '/' });
+  const plan = planLaunch(...launch);
+  const decide = (report: RunReport): unknown => {
+    const { decision, gates } = review(plan, {
+      approved,
+      // As it comes from a record.
+      evidence: { ...gatherEvidence(plan), report: JSON.parse(JSON.stringify(report)) },
+    });
+    return [decision, gates.find(({ name }) => name === 'completion')?.differences[0]?.path];
+  };
+  expect(decide(await run(...launch))).toEqual(['accept', undefined]);
+  const others = await run('/bin/true', [], { env: {}, cwd: '/', verify: 'at-exec' });
+  expect(decide(others)).toEqual(['hold', 'report.admission.planDigest']);
 });

@@ -1,4 +1,5 @@
 // The gates that no plan can answer: the rights of the user, and whether the result is whole.
+import { planDigest } from '../../plan/describe.js';
 import { Comparison, notAssessed, type Case, type Gate } from '../gate.js';
 
 export function reviewRights(): Gate {
@@ -12,7 +13,7 @@ export function reviewRights(): Gate {
 
 const LIMITS = ['deadline', 'stall', 'outputBytes'] as const;
 
-export function reviewCompletion({ approved, evidence }: Case): Gate {
+export function reviewCompletion({ plan, approved, evidence }: Case): Gate {
   const { report, limits } = evidence;
   const comparison = new Comparison();
   if (limits !== undefined) {
@@ -35,6 +36,10 @@ export function reviewCompletion({ approved, evidence }: Case): Gate {
       'true',
       `${report.outcome.kind}; stdout ${stdout.end}, stderr ${stderr.end}`,
     );
+  }
+  const digest = report?.admission?.planDigest ?? '';
+  if (digest !== '' && digest !== planDigest(plan)) {
+    comparison.unknown('report.admission.planDigest', 'of this plan', 'of another plan');
   }
   if (report === undefined && comparison.differences.length === 0) {
     return notAssessed(
