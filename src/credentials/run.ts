@@ -138,7 +138,7 @@ async function supervise(
     if (fd !== undefined && record !== undefined) {
       const open = fd;
       fd = undefined;
-      appendRecord(open, broker.redactAll(complete), record);
+      await appendRecord(open, broker.redactAll(complete), record);
     }
     return complete;
   } finally {

@@ -41,7 +41,7 @@ export interface ChainEnd {
   readonly isCut: boolean;
 }
 
-export const NO_CHAIN: ChainEnd = { link: { previous: null, index: 0 }, isCut: false };
+const NO_CHAIN: ChainEnd = { link: { previous: null, index: 0 }, isCut: false };
 
 /** @param path what /proc or the caller calls the file, which need not be readable by the descriptor */
 export function findEnd(path: string, size: number): ChainEnd {

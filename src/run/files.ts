@@ -59,10 +59,10 @@ export class OpenFiles {
   }
 
   /** @throws {SallyportError} */
-  appendRecord(report: RunReport): void {
+  async appendRecord(report: RunReport): Promise<void> {
     const fd = this.#recordFd;
     this.#recordFd = null;
-    if (fd !== null) appendRecord(fd, report, this.#record ?? '');
+    if (fd !== null) await appendRecord(fd, report, this.#record ?? '');
   }
 
   /** What nobody has taken. */

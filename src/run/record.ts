@@ -1,10 +1,11 @@
 // Appends a report to a file, as one line of JSON.
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 
 import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
-import { findEnd, NO_CHAIN, type ChainEnd } from './chain.js';
+import { findEnd } from './chain.js';
 import type { RunReport } from './report.js';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants;
@@ -38,44 +39,68 @@ export function openInputFile(path: string, program: unknown): number {
   return open(path, O_RDONLY, 0, program);
 }
 
+/** How long others may take to append to the same file, in milliseconds. */
+const LOCK_PATIENCE = 1_000;
+/** Between two looks whether they have. */
+const LOCK_PAUSE = 5;
+
 /**
  * One write at the end of the file: lines of runs that end at the same time do not mix. In a file each
- * record carries the digest of the one before. Closes it.
+ * record carries the digest of the one before. Closes it. Whoever holds its lock is waited for, and
+ * nothing else is.
  *
  * @throws {SallyportError} where the line was not written whole
  */
-export function appendRecord(fd: number, report: RunReport, path: string): void {
+export async function appendRecord(fd: number, report: RunReport, path: string): Promise<void> {
   try {
-    const { link, isCut } = endOf(fd);
-    // On a line of its own: a record does not go the way of what somebody else began.
-    const line = Buffer.from(`${isCut ? '\n' : ''}${JSON.stringify({ ...report, chain: link })}\n`);
-    const written = writeSync(fd, line);
-    if (written < line.length) throw Object.assign(new Error(), { errno: -28, code: 'ENOSPC' });
+    for (let waited = 0; !lock(fd, waited); waited += LOCK_PAUSE) await setTimeout(LOCK_PAUSE);
+    writeRecord(fd, report);
   } catch (error) {
-    throw refusal(error, 'write', path, report.plan?.file ?? '');
+    throw unwritten(error, report, path);
   } finally {
     closeSync(fd);
   }
 }
 
-/** How long others may take to append to the same file, in milliseconds. */
-const LOCK_PATIENCE = 1_000;
-
-function endOf(fd: number): ChainEnd {
-  const stats = fstatSync(fd);
-  if (!stats.isFile()) return NO_CHAIN;
-  const until = performance.now() + LOCK_PATIENCE;
+/** The same without the event loop. */
+export function appendRecordSync(fd: number, report: RunReport, path: string): void {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
-  for (;;) {
-    const errno = native().tryLockFile(fd);
-    if (errno === 0) break;
-    if (errno !== osConstants.errno.EWOULDBLOCK || performance.now() > until) {
-      throw Object.assign(new Error(), { errno: -errno });
+  try {
+    for (let waited = 0; !lock(fd, waited); waited += LOCK_PAUSE) {
+      Atomics.wait(sleeper, 0, 0, LOCK_PAUSE);
     }
-    Atomics.wait(sleeper, 0, 0, 1);
+    writeRecord(fd, report);
+  } catch (error) {
+    throw unwritten(error, report, path);
+  } finally {
+    closeSync(fd);
   }
+}
+
+function unwritten(error: unknown, { plan }: RunReport, path: string): Error {
+  const isLocked = (error as NodeJS.ErrnoException).errno === -osConstants.errno.EWOULDBLOCK;
+  const advice = isLocked ? 'another process has locked it: give each its own file' : '';
+  return refusal(error, 'write', path, plan?.file ?? '', advice);
+}
+
+/** False: somebody else has it, and may have it for a while. What is no file needs none. */
+function lock(fd: number, waited: number): boolean {
+  const errno = fstatSync(fd).isFile() ? native().tryLockFile(fd) : 0;
+  if (errno === 0) return true;
+  if (errno !== osConstants.errno.EWOULDBLOCK || waited >= LOCK_PATIENCE) {
+    throw Object.assign(new Error(), { errno: -errno });
+  }
+  return false;
+}
+
+function writeRecord(fd: number, report: RunReport): void {
   // By the descriptor: the name may be that of another file by now.
-  return findEnd(`/proc/self/fd/${fd}`, fstatSync(fd).size);
+  const { size } = fstatSync(fd);
+  const { link, isCut } = findEnd(`/proc/self/fd/${fd}`, size);
+  // On a line of its own: a record does not go the way of what somebody else began.
+  const line = Buffer.from(`${isCut ? '\n' : ''}${JSON.stringify({ ...report, chain: link })}\n`);
+  const written = writeSync(fd, line);
+  if (written < line.length) throw Object.assign(new Error(), { errno: -28, code: 'ENOSPC' });
 }
 
 function open(path: string, flags: number, mode: number, program: unknown): number {

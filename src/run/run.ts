@@ -187,7 +187,7 @@ async function accompany(
     end,
     unreadableHolders: unreadable,
   });
-  files.appendRecord(report);
+  await files.appendRecord(report);
   if (ending.fault !== undefined) throw ending.fault;
   return report;
 }
@@ -235,7 +235,7 @@ async function reportUnstarted(
     end: { signalled: [], survivors: [], released: [], lost: false, treeUsage: null },
     unreadableHolders: 0,
   });
-  files?.appendRecord(report);
+  await files?.appendRecord(report);
   return report;
 }
 

@@ -7,7 +7,7 @@ import type { SyncWait } from '../launch/sync-wait.js';
 import type { InputWish, RunWish } from './options.js';
 import { OutputFiles } from './output-files.js';
 import type { ChannelWish } from './output-options.js';
-import { appendRecord, openInputFile, openOutputFile, openRecord } from './record.js';
+import { appendRecordSync, openInputFile, openOutputFile, openRecord } from './record.js';
 import type { RunReport } from './report.js';
 import { SyncFeeder, type SyncSource } from './sync-input.js';
 import { SyncFileSink, SyncLineSink, type SyncSink } from './sync-sink.js';
@@ -81,7 +81,7 @@ export class SyncFiles {
   appendRecord(report: RunReport): void {
     const fd = this.#recordFd;
     this.#recordFd = null;
-    if (fd !== null) appendRecord(fd, report, this.#record ?? '');
+    if (fd !== null) appendRecordSync(fd, report, this.#record ?? '');
   }
 
   /** What nobody has taken. Sinks that have ended are left as they are. */

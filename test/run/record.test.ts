@@ -4,7 +4,8 @@ import { closeSync, fstatSync, openSync, readFileSync, statSync, writeFileSync }
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { createEnvironment, run, spawn, type RunReport } from '../../src/index.js';
+import { createEnvironment, run, runSync, spawn, type RunReport } from '../../src/index.js';
+import { native } from '../../src/native.js';
 import { makeScratch } from '../support/fixtures.js';
 import { contained } from './support.js';
 
@@ -103,6 +104,35 @@ describe('record', () => {
     const record = path.join(makeScratch(), 'runs.jsonl');
     await run('no-such-program', [], { ...contained, record });
     expect(readRecords(record)).toMatchObject([{ outcome: { kind: 'spawn-failed' } }]);
+  });
+
+  it('whose file somebody has locked is waited for beside the event loop', async () => {
+    const record = path.join(makeScratch(), 'runs.jsonl');
+    const lock = openSync(record, 'a');
+    expect(native().tryLockFile(lock)).toBe(0);
+    // Only a loop that goes on can let go of it.
+    const letGo = (): void => {
+      unsubscribe('sallyport:exit', letGo);
+      setTimeout(() => closeSync(lock), 100);
+    };
+    subscribe('sallyport:exit', letGo);
+    await run('true', [], { ...contained, record });
+    expect(readRecords(record)).toHaveLength(1);
+  });
+
+  it('whose file stays locked rejects, and says so', async () => {
+    const record = path.join(makeScratch(), 'runs.jsonl');
+    const lock = openSync(record, 'a');
+    expect(native().tryLockFile(lock)).toBe(0);
+    const message = expect.stringContaining('another process has locked it') as string;
+    await expect(run('true', [], { ...contained, record })).rejects.toMatchObject({ message });
+    expect(() => runSync('true', [], { ...contained, record })).toThrow(
+      'another process has locked it',
+    );
+    closeSync(lock);
+    expect(readFileSync(record, 'utf8')).toBe('');
+    runSync('true', [], { ...contained, record });
+    expect(readRecords(record)).toHaveLength(1);
   });
 
   it('that cannot be written rejects', async () => {
