@@ -2,7 +2,7 @@
 import { invalid, refused } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import { EXPECTED_KINDS, isExpectedKind, type ExpectedKind } from './kind.js';
-import { phraseObject, type DescriptorObject } from './object.js';
+import { isExactly, isReadable, phraseObject, type DescriptorObject } from './object.js';
 
 /** Checked before anything starts. What is left out is not checked. */
 export interface Expectation {
@@ -75,16 +75,23 @@ export function requireExpected(fd: number, object: DescriptorObject, expected: 
 export function findDifference(object: DescriptorObject, expected: Expectation): string | null {
   if (!isExpectedKind(object.kind, expected.kind)) return `kind ${expected.kind}`;
   if (object.access !== expected.access) return `access ${expected.access}`;
-  if (expected.path !== undefined && object.target !== expected.path)
-    return `path ${expected.path}`;
+  if (expected.path !== undefined && !isExactly(object.target, expected.path)) {
+    return `path ${phraseName(expected.path)}`;
+  }
   if (expected.dev !== undefined && BigInt(object.dev) !== BigInt(expected.dev)) {
     return `dev ${expected.dev}`;
   }
   if (expected.ino !== undefined && BigInt(object.inode) !== BigInt(expected.ino)) {
     return `inode ${expected.ino}`;
   }
-  if (expected.address !== undefined && object.socket?.local !== expected.address) {
-    return `address ${expected.address}`;
+  if (expected.address !== undefined && !isExactly(object.socket?.local, expected.address)) {
+    return `address ${phraseName(expected.address)}`;
   }
   return null;
+}
+
+function phraseName(name: string): string {
+  return isReadable(name)
+    ? name
+    : `${name}, which may be any name that is no UTF-8: give dev and ino instead`;
 }

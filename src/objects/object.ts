@@ -44,3 +44,18 @@ export function phraseObject(object: DescriptorObject): string {
     socket === undefined ? [target] : [socket.local, socket.remote].filter((end) => end !== '');
   return [kind, ends.join(' → '), `(${access})`].filter((part) => part !== '').join(' ');
 }
+
+/** Stands for each byte of a name that is no UTF-8. */
+const UNREADABLE = '\ufffd';
+
+/**
+ * Whether what the kernel shows is that name, and no other. Of two names that are no UTF-8 we see the
+ * same text.
+ */
+export function isExactly(shown: string | undefined, name: string): boolean {
+  return shown === name && isReadable(name);
+}
+
+export function isReadable(name: string): boolean {
+  return !name.includes(UNREADABLE);
+}

@@ -3,7 +3,12 @@ import { openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { pinExecutable, planLaunch, type SallyportError } from '../../src/index.js';
+import {
+  pinExecutable,
+  planLaunch,
+  type LaunchPlan,
+  type SallyportError,
+} from '../../src/index.js';
 import {
   gatherEvidence,
   parseProfile,
@@ -228,6 +233,34 @@ describe('readProfile', () => {
       refusalOfText(text.replace('"profile":1', `"${long}":1,"profile":1`)).length,
     ).toBeLessThan(1_000);
   });
+});
+
+it('holds for a file whose name is no UTF-8: another one has the same as text', () => {
+  const directory = makeScratch();
+  const [one, other] = [0xfe, 0xff].map((byte) => {
+    const file = Buffer.concat([Buffer.from(path.join(directory, 'in')), Buffer.from([byte])]);
+    writeFileSync(file, '');
+    return openSync(file, 'r');
+  }) as [number, number];
+  const plan = (fd: number): LaunchPlan =>
+    planLaunch('/usr/bin/sort', [], { env: {}, cwd: '/', stdio: fd, verify: 'at-exec' });
+  const approved = profileFrom(plan(one));
+  const decide = (fd: number): string =>
+    review(plan(fd), { approved, evidence: gatherEvidence(plan(fd)) }).decision;
+  expect([decide(one), decide(other)]).toEqual(['hold', 'hold']);
+  const shown = plan(one).descriptors[0]?.object?.target ?? '';
+  const expected = { kind: 'file', access: 'read', path: shown } as const;
+  const pass = [{ fd: other, as: 3, expect: expected }];
+  expect(thrown(() => planLaunch('/usr/bin/sort', [], { pass })).message).toMatch(
+    /may be any name that is no UTF-8: give dev and ino instead$/,
+  );
+  // What tells them apart decides.
+  const { inode } = plan(one).descriptors[0]!.object!;
+  for (const name of ['stdin', 'stdout', 'stderr'] as const) {
+    const { path: _path, ...object } = approved.channels![name].object!;
+    approved.channels![name].object = { ...object, inode };
+  }
+  expect([decide(one), decide(other)]).toEqual(['accept', 'reject']);
 });
 
 describe('profileFrom', () => {

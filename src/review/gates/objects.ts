@@ -1,6 +1,6 @@
 // Compares an object behind a descriptor with the one that was approved.
 import { isExpectedKind } from '../../objects/kind.js';
-import { phraseObject, type DescriptorObject } from '../../objects/object.js';
+import { isExactly, phraseObject, type DescriptorObject } from '../../objects/object.js';
 import type { Comparison } from '../gate.js';
 import type { ApprovedObject } from '../profile.js';
 
@@ -19,18 +19,25 @@ export function compareObject(
     const isLess = approved.access === 'both' && asked.access !== 'none';
     comparison[isLess ? 'narrower' : 'wider'](`${path}.access`, approved.access, asked.access);
   }
-  if (approved.path !== undefined && asked.target !== approved.path) {
-    comparison.wider(`${path}.path`, approved.path, asked.target);
-  }
-  if (approved.address !== undefined && asked.socket?.local !== approved.address) {
-    comparison.wider(`${path}.address`, approved.address, asked.socket?.local ?? 'no socket');
-  }
+  compareName(`${path}.path`, approved.path, asked.target, comparison);
+  compareName(`${path}.address`, approved.address, asked.socket?.local ?? 'no socket', comparison);
   if (approved.dev !== undefined && asked.dev !== approved.dev) {
     comparison.wider(`${path}.dev`, String(approved.dev), String(asked.dev));
   }
   if (approved.inode !== undefined && asked.inode !== approved.inode) {
     comparison.wider(`${path}.inode`, approved.inode, asked.inode);
   }
+}
+
+function compareName(
+  path: string,
+  approved: string | undefined,
+  asked: string,
+  comparison: Comparison,
+): void {
+  if (approved === undefined || isExactly(asked, approved)) return;
+  if (asked === approved) comparison.unknown(path, approved, 'a name that is no UTF-8');
+  else comparison.wider(path, approved, asked);
 }
 
 /** `file /etc/hosts (read)`, as a profile has it. */
