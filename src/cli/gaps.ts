@@ -4,9 +4,9 @@ import { FOUND } from './audit.js';
 import type { EnvironmentFlags } from './environment-flags.js';
 import { buildEnvironment } from './environment-options.js';
 import { printJson } from './json-output.js';
-import { print } from './output.js';
 import { parseUser } from './quantities.js';
 import { clean, formatTable, paint, type Row } from './table.js';
+import { printLines } from './wrap.js';
 
 export interface GapsFlags extends EnvironmentFlags {
   probeMetadata?: boolean;
@@ -25,7 +25,7 @@ export async function gaps(flags: GapsFlags): Promise<number> {
   if (flags.shield !== false) shieldParent();
   const report = await reportGaps({ options, probeMetadata: flags.probeMetadata === true });
   if (flags.json === true) printJson('gaps', report);
-  else print(formatReport(report));
+  else printLines(formatReport(report));
   if (report.gaps.some(({ state }) => state === 'open')) return FOUND.something;
   return report.gaps.some(({ state }) => state === 'unknown') ? FOUND.unknown : FOUND.nothing;
 }

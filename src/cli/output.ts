@@ -19,8 +19,13 @@ export function redactBy(redactor: (text: string) => string): void {
 
 /** One paragraph: what, where, what to do. Where 2 is closed or full there is nobody left to tell. */
 export function complain(sentence: string): void {
+  complainAs(`sallyport: ${sentence.replaceAll(/\s*\n\s*/g, ' ').trim()}\n`);
+}
+
+/** What belongs to a complaint, as it is. */
+export function complainAs(text: string): void {
   try {
-    writeAll(2, `sallyport: ${redact(sentence.replaceAll(/\s*\n\s*/g, ' ').trim())}\n`);
+    writeAll(2, redact(text));
   } catch {
     // Nobody left to tell.
   }

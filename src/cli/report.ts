@@ -10,6 +10,7 @@ import { checkChain } from '../run/chain.js';
 import { UsageError } from './failure.js';
 import { printJson, type RecordDifference, type RunRecord } from './json-output.js';
 import { print } from './output.js';
+import { printLines } from './wrap.js';
 
 export interface ReportFlags {
   number?: string;
@@ -22,7 +23,7 @@ export function report(file: string, other: string | undefined, flags: ReportFla
   const record = pick(file, flags);
   if (other === undefined) {
     if (flags.json === true) printJson('run-record', record);
-    else print(read(() => formatReport(record), file));
+    else printLines(read(() => formatReport(record), file));
     return 0;
   }
   const after = pick(other, flags);

@@ -23,6 +23,7 @@ import { complain, print } from './output.js';
 import { askByProfile, optionsOfDraft } from './profile-options.js';
 import type { RunFlags } from './run-options.js';
 import { containmentFor } from './supervision.js';
+import { complainLines, printLines } from './wrap.js';
 
 export interface ReviewFlags extends RunFlags {
   cards?: boolean;
@@ -74,7 +75,7 @@ function evidenceOf(plan: LaunchPlan): ReviewEvidence {
 function decide(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
   const reviewed = review(plan, { approved, evidence: evidenceOf(plan) });
   if (flags.json === true) printJson('review', reviewed);
-  else print(formatReview(reviewed));
+  else printLines(formatReview(reviewed));
   return CODES[reviewed.decision];
 }
 
@@ -91,11 +92,11 @@ function play(plan: LaunchPlan, approved: Profile, flags: ReviewFlags): number {
     }));
     printJson('review-cards', cards);
   } else {
-    print(formatCards(played));
+    printLines(formatCards(played));
     for (const { card, gate, asExpected } of played) {
       if (asExpected) continue;
       complain(`${card.id}: ${card.decision} by ${card.gate} was expected`);
-      for (const text of formatGates([gate])) process.stderr.write(`${text}\n`);
+      complainLines(`${formatGates([gate]).join('\n')}\n`);
     }
   }
   return played.every(({ asExpected }) => asExpected) ? 0 : 1;

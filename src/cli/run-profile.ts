@@ -5,10 +5,11 @@ import { formatGates } from '../review/print.js';
 import { toError } from '../run/report.js';
 import { exitCodeOf, explainFailure, UsageError } from './failure.js';
 import { printJson } from './json-output.js';
-import { complain, print } from './output.js';
+import { complain } from './output.js';
 import { tellWarnings } from './plan-warnings.js';
 import { askByProfile } from './profile-options.js';
 import type { RunFlags } from './run-options.js';
+import { complainLines, printLines } from './wrap.js';
 
 /** What may stand beside --profile. Whatever else `run` may take is refused here, never dropped. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -55,7 +56,7 @@ export async function runByProfile(
   if (flags.explain === true) {
     const made = ledger(planLaunch(asked.file, asked.args, asked.options), { approved: profile });
     if (flags.json === true) printJson('ledger', made);
-    else print(formatLedger(made));
+    else printLines(formatLedger(made));
     return 0;
   }
   const { shield = true } = flags as RunFlags & { readonly shield?: boolean };
@@ -91,7 +92,7 @@ function conclude({ plan, outcome, admission }: RunReport): number {
     const { sentence, exitCode } = explainFailure(toError(error));
     complain(sentence);
     if (admission.decision === 'hold' || admission.decision === 'reject') {
-      for (const text of formatGates(admission.gates)) process.stderr.write(`${text}\n`);
+      complainLines(`${formatGates(admission.gates).join('\n')}\n`);
     }
     return exitCode;
   }

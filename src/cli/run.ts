@@ -35,6 +35,7 @@ import { parsePass, parseSession, type RunFlags } from './run-options.js';
 import { runSupervised } from './supervised-run.js';
 import { channelsFor, containmentFor, parseSupervision } from './supervision.js';
 import { findTerminal } from './terminal.js';
+import { printLines } from './wrap.js';
 
 /** @returns the exit code, where this process is still there to have one */
 export async function run(
@@ -126,7 +127,7 @@ function explain(plan: LaunchPlan, flags: RunFlags, credentials: Credentials | n
     printJson('plan', whole);
     return;
   }
-  print(formatLedger(ledger(plan)));
+  printLines(formatLedger(ledger(plan)));
   if (credentials !== null) print(credentials.formatted());
 }
 
