@@ -6,7 +6,7 @@ import { requireExpected, takeExpectation, type Expectation } from '../objects/e
 import { phraseObject, type DescriptorObject } from '../objects/object.js';
 import { takeOwn } from '../own-properties.js';
 import { phraseCount } from '../phrase-count.js';
-import { rememberReceived } from './received.js';
+import { rememberHandedElsewhere, rememberReceived, type HandedOver } from './received.js';
 
 /** What `receiveListeners` takes. */
 export interface ReceiveOptions {
@@ -42,7 +42,7 @@ export function receiveListeners(options?: ReceiveOptions): ReceivedListener[] {
   const { LISTEN_PID: pid, LISTEN_FDS: count, LISTEN_FDNAMES: names } = takeVariables();
   // Set for another process, which forgot to remove them, or absent: nothing is meant for us.
   if (pid === undefined || count === undefined || pid !== String(process.pid)) {
-    requireCount(expectations, 0);
+    requireCount(expectations, 0, rememberHandedElsewhere(pid, count));
     return [];
   }
   if (!/^\d{1,9}$/.test(count) || Number(count) > MOST) {
@@ -84,11 +84,19 @@ function takeVariables(): Partial<Record<(typeof VARIABLES)[number], string>> {
   return taken;
 }
 
-function requireCount(expectations: readonly Expectation[] | undefined, count: number): void {
+function requireCount(
+  expectations: readonly Expectation[] | undefined,
+  count: number,
+  elsewhere?: HandedOver,
+): void {
   if (expectations === undefined || expectations.length === count) return;
+  const advice =
+    elsewhere === undefined
+      ? ''
+      : `: LISTEN_PID names process ${elsewhere.pid}, and this is ${process.pid}: let the service manager start this program itself, with no shell or npm in between`;
   throw refused(
     'ERR_SALLYPORT_UNEXPECTED_OBJECT',
-    `${phraseCount(count, 'listener was', 'listeners were')} handed to this process: expected ${expectations.length}`,
+    `${phraseCount(count, 'listener was', 'listeners were')} handed to this process: expected ${expectations.length}${advice}`,
     { stage: 'descriptor', stagePath: 'LISTEN_FDS', stageSource: 'reported' },
   );
 }

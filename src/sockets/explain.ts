@@ -8,7 +8,14 @@ import { clean } from '../clean-text.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
 import { phraseCount } from '../phrase-count.js';
-import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
+import {
+  ancestorsOf,
+  findListeners,
+  isSystemd,
+  type Listener,
+  type ListenerHolder,
+} from './listeners.js';
+import { findNotReceived } from './received.js';
 
 /** What may stand in the way of a bind. */
 export type PortCauseKind =
@@ -101,7 +108,12 @@ function tell(port: number, free: boolean | null, causes: readonly PortCause[]):
 
 function explainListener(listener: Listener, scanned: Scanned): PortCause[] {
   if (listener.holders.length > 0) {
-    return listener.holders.map((holder) => explainHolder(listener, holder));
+    const above = findThoseAbove(scanned);
+    // What stays when the others have gone weighs least.
+    const holders = [...listener.holders].sort(
+      (a, b) => Number(a.role === 'copy') - Number(b.role === 'copy'),
+    );
+    return holders.map((holder) => explainHolder(listener, holder, above));
   }
   const hidden = findUnreadable(scanned.processes).map(({ pid }) => pid);
   const more = hidden.length > 8 ? ', …' : '';
@@ -120,26 +132,34 @@ function explainListener(listener: Listener, scanned: Scanned): PortCause[] {
   ];
 }
 
-function explainHolder({ local }: Listener, holder: ListenerHolder): PortCause {
+/** Our parent, its parent, and so on. */
+function findThoseAbove({ processes }: Scanned): ReadonlySet<number> {
+  const byPid = new Map(processes.map((each) => [each.pid, each]));
+  const self = byPid.get(process.pid);
+  if (self === undefined) return new Set();
+  return new Set(Array.from(ancestorsOf(self, byPid), ({ pid }) => pid));
+}
+
+function explainHolder(
+  listener: Listener,
+  holder: ListenerHolder,
+  above: ReadonlySet<number>,
+): PortCause {
+  const { local } = listener;
   const { pid, fd, command, role, evidence, howItGotThere } = holder;
   const who = `${clean(command)} (pid ${pid}, descriptor ${fd})`;
   const base = { blocks: 'always', pid, fd, command } as const;
-  if (pid === process.pid) {
-    return {
-      ...base,
-      kind: 'own',
-      text: `This process itself listens on ${local}, descriptor ${fd}.`,
-      advice:
-        'Close the server first: closeListener(server) also silences copies in other processes.',
-    };
-  }
+  if (pid === process.pid) return { ...base, kind: 'own', ...explainOwn(local, fd) };
   const how = `How it got there: ${howItGotThere}.`;
   if (role === 'copy') {
     return {
       ...base,
       kind: 'copy',
       text: `${who} holds a copy of the listener on ${local} and does not serve it: ${evidence}. ${how}`,
-      advice: `To free the port and let it live: releaseListener({ pid: ${pid}, fd: ${fd} }), or sallyport listeners ${portOf(local)} --release. To prevent it: sealDescriptors() before children are started, or spawn them by sallyport.`,
+      advice:
+        above.has(pid) && findNotReceived()?.pid === pid
+          ? START_DIRECTLY
+          : adviseCopy(listener, holder),
     };
   }
   const kind = holder.parentPid === 1 ? 'orphan' : 'foreign';
@@ -148,11 +168,59 @@ function explainHolder({ local }: Listener, holder: ListenerHolder): PortCause {
     ...base,
     kind,
     text: `${who} of user ${holder.uid ?? 'unknown'} ${serves} on ${local}: ${evidence}. It has run since ${holder.since.toISOString()}. ${how}`,
-    advice:
-      kind === 'orphan'
-        ? `If it is a server that an earlier run left behind, end it: kill ${pid}. If process 1 has started it, it is a service: ask that to stop it.`
-        : 'End that process, or choose another port.',
+    advice: adviseServer(listener, holder, above),
   };
+}
+
+const START_DIRECTLY =
+  'It was meant for that process alone (LISTEN_PID): let the service manager start the server itself, with no shell or npm in between, and take it by receiveListeners().';
+
+function explainOwn(local: string, fd: number): Pick<PortCause, 'text' | 'advice'> {
+  const handed = findNotReceived();
+  if (handed === undefined || fd < 3 || fd >= 3 + handed.count) {
+    return {
+      text: `This process itself listens on ${local}, descriptor ${fd}.`,
+      advice:
+        'Close the server first: closeListener(server) also silences copies in other processes.',
+    };
+  }
+  const isOurs = handed.pid === process.pid;
+  return {
+    text: `A service manager handed the listener on ${local} to ${isOurs ? 'this process' : `process ${handed.pid}`}, and here it is descriptor ${fd}.`,
+    advice: isOurs
+      ? 'Take it by receiveListeners(), and serve it by server.listen({ fd }).'
+      : START_DIRECTLY,
+  };
+}
+
+function adviseCopy({ local, holders }: Listener, { pid, fd }: ListenerHolder): string {
+  const server = holders.find(({ role }) => role !== 'copy');
+  const when =
+    server === undefined
+      ? 'To free the port and let it live'
+      : `It makes no difference while ${clean(server.command)} (${server.pid}) runs, and keeps the port after that. To free it then`;
+  return `${when}: releaseListener({ pid: ${pid}, fd: ${fd} }), or sallyport listeners ${portOf(local)} --release. To prevent it: sealDescriptors() before children are started, or spawn them by sallyport.`;
+}
+
+function adviseServer(
+  { holders }: Listener,
+  holder: ListenerHolder,
+  above: ReadonlySet<number>,
+): string {
+  const { pid } = holder;
+  const from = holders.find((other) => other.pid === holder.inheritedFrom);
+  if ([holder, from].some((each) => each !== undefined && isSystemd(each))) {
+    return "Stop the unit that it is for, and leave systemd alone: systemctl list-sockets names it, with --user where systemd is a user's.";
+  }
+  if (above.has(pid)) {
+    return 'It is above this process, which may end with it: the primary of a cluster, or a process manager. Let that hand its listener down, or choose another port.';
+  }
+  if (pid === 1) return 'All that runs here ends with process 1: choose another port.';
+  if (holder.parentPid === 1) {
+    return `If it is a server that an earlier run left behind, end it: kill ${pid}. If it is a service, or the daemon of a process manager, ask that to stop it.`;
+  }
+  if (from?.role !== 'owner') return 'End that process, or choose another port.';
+  return `End ${clean(from.command)} (${from.pid}) instead, which handed it down and may start another.`;
 }
 
 const portOf = (local: string): string => local.slice(local.lastIndexOf(':') + 1);
@@ -165,16 +233,18 @@ function here({ sockets, ownNetwork }: Scanned, port: number): ScannedSocket[] {
 }
 
 /** "sleep (12, descriptor 40)" for each, or what is known instead. */
-function tellHolders({ inode, uid }: ScannedSocket, { processes }: Scanned): string {
+function tellHolders(
+  { inode, uid }: ScannedSocket,
+  { processes }: Scanned,
+  nobody = 'no process any more',
+): string {
   const names = processes.flatMap(({ pid, command, descriptors }) =>
     descriptors
       .filter((record) => record.inode === inode && record.socket !== undefined)
       .map(({ fd }) => `${clean(command)} (pid ${pid}, descriptor ${fd})`),
   );
   if (names.length > 0) return names.join(', ');
-  return inode === '0'
-    ? 'no process any more'
-    : `a process of user ${uid ?? 'unknown'} that cannot be read`;
+  return inode === '0' ? nobody : `a process of user ${uid ?? 'unknown'} that cannot be read`;
 }
 
 /**
@@ -243,7 +313,7 @@ function explainConnections(port: number, scanned: Scanned): PortCause[] {
     causes.push({
       kind: 'connection',
       blocks,
-      text: `${phraseCount(connected.length, 'connection has it', 'connections have it')} as ${isOne ? 'its' : 'their'} local end, the first ${first.facts.local} to ${first.facts.remote} in ${tellHolders(first, scanned)}.`,
+      text: `${phraseCount(connected.length, 'connection has it', 'connections have it')} as ${isOne ? 'its' : 'their'} local end, the first ${first.facts.local} to ${first.facts.remote} in ${tellHolders(first, scanned, 'no process yet: it waits to be accepted')}.`,
       advice:
         blocks === 'always'
           ? `${isOne ? 'It stops every server until it ends: it' : 'They stop every server until they end: one of them'} came in by a server without SO_REUSEADDR, or was begun from this port.`

@@ -5,7 +5,7 @@ import { findUnreadable, scanListeners, startedAt } from '../audit/scan.js';
 import type { Scanned, ScannedProcess, ScannedSocket } from '../audit/unpack.js';
 import { clean } from '../clean-text.js';
 import { takeOwn } from '../own-properties.js';
-import { judge, type Role } from './serving.js';
+import { IS_ITSELF, judge, type Role } from './serving.js';
 
 /** What `listListeners` takes. */
 export interface ListenerOptions {
@@ -16,8 +16,9 @@ export interface ListenerOptions {
 /** A process that has a listener open, and whether it serves it. */
 export interface ListenerHolder extends Holding {
   /**
-   * `owner` accepts on it, or may; `copy` was given it and does nothing with it; `unknown`: it cannot
-   * be seen, and nothing is released from it without `force`.
+   * `owner` accepts on it, or may; or it has handed it down to one that does, or is systemd, which
+   * waits on it again later. `copy` was given it and does nothing with it; `unknown`: it cannot be
+   * seen, and nothing is released from it without `force`.
    */
   readonly role: Role;
   /** What shows the role, in words. */
@@ -161,7 +162,45 @@ function findAllHolders(
       });
     }
   }
+  for (const [inode, all] of holders) holders.set(inode, withThoseAbove(all));
   return holders;
+}
+
+/**
+ * Who opened a listener for others waits on it no more, and is no stray: the master of a server's
+ * workers, and systemd while the service runs.
+ */
+function withThoseAbove(holders: readonly ListenerHolder[]): ListenerHolder[] {
+  const below = new Map<number, ListenerHolder>();
+  for (const server of holders) {
+    if (server.role !== 'owner' || server.evidence === IS_ITSELF) continue;
+    for (const above of holdersAbove(server, holders)) below.set(above, server);
+  }
+  return holders.map((holder) => {
+    if (holder.role !== 'copy') return holder;
+    const server = below.get(holder.pid);
+    if (server !== undefined) {
+      const evidence = `${clean(server.command)} (${server.pid}), which has it from there, serves it`;
+      return { ...holder, role: 'owner', evidence };
+    }
+    if (!isSystemd(holder)) return holder;
+    return { ...holder, role: 'owner', evidence: 'it waits on it whenever no service of it runs' };
+  });
+}
+
+function* holdersAbove(
+  { inheritedFrom }: ListenerHolder,
+  holders: readonly ListenerHolder[],
+): Generator<number> {
+  for (let pid = inheritedFrom; pid !== null;) {
+    yield pid;
+    pid = holders.find((holder) => holder.pid === pid)?.inheritedFrom ?? null;
+  }
+}
+
+/** By the name that it has given itself: what is done with that only makes us more careful. */
+export function isSystemd({ command }: Pick<ListenerHolder, 'command'>): boolean {
+  return command === 'systemd';
 }
 
 /** The nearest one above that has the listener too. */

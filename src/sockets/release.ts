@@ -6,7 +6,7 @@ import { invalid, refused, systemError } from '../errors.js';
 import { isFailure, type NativeFailure } from '../native-binding.js';
 import { native } from '../native.js';
 import { takeOwn } from '../own-properties.js';
-import { findListeners, type Listener, type ListenerHolder } from './listeners.js';
+import { findListeners, isSystemd, type Listener, type ListenerHolder } from './listeners.js';
 
 /** One descriptor of one process, or every listener on a TCP port. */
 export type ReleaseQuery = (
@@ -116,7 +116,7 @@ function requireReleasable({ local, port, holders, inode }: Listener, force: boo
   if (serving === undefined || force) return;
   throw refused(
     'ERR_SALLYPORT_LISTENER_IN_USE',
-    `${local} is not released: ${serving.command} (${serving.pid}) ${serving.role === 'owner' ? 'is its server' : 'may be its server'}: ${serving.evidence}: end that process, or say force`,
+    `${local} is not released: ${serving.command} (${serving.pid}) ${serving.role === 'owner' ? 'is its server' : 'may be its server'}: ${serving.evidence}: ${isSystemd(serving) ? 'stop the unit that it is for (systemctl list-sockets)' : 'end that process'}, or say force`,
     { stage: 'release', stagePath: local, stageSource: 'reported' },
   );
 }

@@ -17,6 +17,9 @@ export interface Judgement {
   readonly evidence: string;
 }
 
+/** Evidence of nothing but that. */
+export const IS_ITSELF = 'it is this process itself';
+
 const NUMBERS_FOR_EACH = 5;
 
 /**
@@ -58,7 +61,7 @@ function conclude(pid: number, evidence: Int32Array, hasAccepted: () => boolean)
     return { role: 'owner', evidence: 'it has connections that came in by it' };
   }
   // Whoever asks is running, which tells nothing.
-  if (pid === ownPid) return { role: 'owner', evidence: 'it is this process itself' };
+  if (pid === ownPid) return { role: 'owner', evidence: IS_ITSELF };
   if (errno !== 0) {
     return {
       role: 'unknown',

@@ -79,6 +79,51 @@ needs('systemd-socket-activate').describe('under systemd-socket-activate', () =>
   });
 });
 
+needs('systemd-socket-activate').describe('what was handed over and not taken', () => {
+  const explain = async (command: (server: string) => string[], body: string): Promise<string> => {
+    const port = await freePort();
+    const server = writeServer(`${body}
+      const server = require('node:net').createServer();
+      server.once('error', () => {
+        process.stdout.write(sallyport.explainPort(${port}).text, () => process.exit());
+      });
+      server.listen(${port}, '127.0.0.1');
+    `);
+    const activator = spawn(
+      'systemd-socket-activate',
+      ['-l', `127.0.0.1:${port}`, ...command(server)],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    let [said, text] = ['', ''];
+    activator.stderr.on('data', (piece: Buffer) => (said += String(piece)));
+    activator.stdout.on('data', (piece: Buffer) => (text += String(piece)));
+    await waitFor('listening', () => said.includes('Listening on') || undefined);
+    const client = connect(port, '127.0.0.1').on('error', () => {});
+    await once(activator, 'close');
+    client.destroy();
+    return text;
+  };
+
+  it('explains EADDRINUSE to who did not ask for it', async () => {
+    const text = await explain((server) => [process.execPath, server], '');
+    expect(text).toMatch(/^A service manager handed the listener on \S+ to this process,/m);
+    expect(text).toContain('Take it by receiveListeners(), and serve it by server.listen({ fd }).');
+  });
+
+  it.each([
+    ['', ''],
+    [' and by whom nothing was taken', 'sallyport.receiveListeners();'],
+  ])('explains it to whom a shell has started%s', async (_, body) => {
+    const text = await explain(
+      (server) => ['sh', '-c', `"${process.execPath}" ${server}; exit 0`],
+      body,
+    );
+    expect(text).toMatch(/^sh .* holds a copy of the listener .* for that process alone/m);
+    expect(text).toMatch(/^A service manager handed the listener on \S+ to process \d+,/m);
+    expect(text).toContain('with no shell or npm in between');
+  });
+});
+
 describe('receiveListeners', () => {
   const receive = (variables: Record<string, string>, expect?: unknown) =>
     inNode(
@@ -100,6 +145,18 @@ describe('receiveListeners', () => {
 
   it('takes nothing that is meant for another process, and removes the variables', async () => {
     expect(await receive({ LISTEN_PID: '1', LISTEN_FDS: '1' })).toEqual({ received: 0 });
+  });
+
+  it('says whom they were handed to, where some were expected', async () => {
+    const message = await inNode(({ sallyport }) => {
+      Object.assign(process.env, { LISTEN_PID: '1', LISTEN_FDS: '1' });
+      try {
+        return sallyport.receiveListeners({ expect: [{ kind: 'listener', access: 'both' }] });
+      } catch (error) {
+        return (error as Error).message.replace(String(process.pid), 'me');
+      }
+    }, null);
+    expect(message).toMatch(/: expected 1: LISTEN_PID names process 1, and this is me: /);
   });
 
   it('takes nothing where nothing was handed over', async () => {

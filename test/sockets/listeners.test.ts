@@ -1,10 +1,11 @@
 // Who holds a port, why a bind fails, and freeing it from a stray copy without ending its holder.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { explainPort, listListeners, releaseListener } from '../../src/index.js';
+import { explainPort, listListeners, releaseListener, type PortCause } from '../../src/index.js';
 import { thrown } from '../support/errors.js';
 import { makeScratch } from '../support/fixtures.js';
 import { inNode } from '../support/node-script.js';
@@ -274,6 +275,123 @@ sys.stdin.read()`;
   });
 });
 
+/** What is said of a listener that a program makes, names on stdout, and keeps until its stdin ends. */
+async function explained(
+  command: string,
+  args: readonly string[],
+  isSettled: (roles: readonly string[]) => boolean,
+): Promise<{ roles: string[]; causes: readonly PortCause[]; refusal: string }> {
+  const program = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+  try {
+    const [said] = (await once(program.stdout, 'data')) as [Buffer];
+    const port = Number(String(said));
+    const roles = await waitFor('all that run to have come to rest', () => {
+      const holders = listListeners({ port }).listeners.flatMap((listener) => listener.holders);
+      const found = holders.map(({ command, role }) => `${command} ${role}`);
+      return isSettled(found) && found;
+    });
+    const { causes } = explainPort(port);
+    const isServed = roles.some((role) => !role.endsWith(' copy'));
+    const refusal = isServed ? thrown(() => releaseListener({ port })).message : '';
+    return { roles, causes, refusal };
+  } finally {
+    if (program.pid !== undefined) process.kill(-program.pid, 'SIGKILL');
+  }
+}
+
+describe('who opened a listener for others', () => {
+  it('is no copy while one below serves it, and that is not ended alone', async () => {
+    const program = `
+import os, socket, sys
+server = socket.create_server(('127.0.0.1', 0))
+if os.fork() == 0: server.accept()
+os.write(1, str(server.getsockname()[1]).encode())
+sys.stdin.read()`;
+    const { roles, causes, refusal } = await explained(
+      'python3',
+      ['-c', program],
+      (found) => found.join() === 'python3 owner,python3 owner',
+    );
+    expect(roles).toHaveLength(2);
+    expect(refusal).toContain('is its server');
+    const master = causes.find(({ text }) => text.includes('which has it from there, serves it'));
+    const worker = causes.find((cause) => cause !== master);
+    expect(master?.advice).toBe('End that process, or choose another port.');
+    expect(worker?.text).toContain('accept(2)');
+    expect(worker?.advice).toBe(
+      `End python3 (${String(master?.pid)}) instead, which handed it down and may start another.`,
+    );
+  });
+
+  it.each([
+    ['before its service runs', '', ['systemd owner']],
+    [
+      'while its service runs',
+      'if os.fork() == 0: server.accept()',
+      ['python3 owner', 'systemd owner'],
+    ],
+  ])('is left alone where it is systemd, %s', async (_, service, expected) => {
+    const named = path.join(makeScratch(), 'systemd');
+    copyFileSync('/bin/sleep', named);
+    const program = `
+import os, socket, sys
+server = socket.create_server(('127.0.0.1', 0))
+${service}
+os.set_inheritable(server.fileno(), True)
+os.write(1, str(server.getsockname()[1]).encode())
+os.execv(sys.argv[1], ['sleep', '60'])`;
+    const { causes, refusal } = await explained(
+      'python3',
+      ['-c', program, named],
+      (found) => [...found].sort().join() === expected.join(),
+    );
+    expect(refusal).toMatch(/, or say force$/);
+    const systemd = causes.find(({ command }) => command === 'systemd');
+    expect(systemd?.text).toMatch(/waits on it whenever no service|has it from there, serves it/);
+    for (const { advice } of causes) {
+      expect(advice).toMatch(/^Stop the unit .* leave systemd alone/);
+    }
+  });
+
+  it('is not to be ended by those below it', async () => {
+    const { foreign, mine } = await inNode(async ({ sallyport, require }) => {
+      const { spawn } = require('node:child_process') as typeof import('node:child_process');
+      const net = require('node:net') as typeof import('node:net');
+      const server = net.createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as { port: number };
+      const script = `console.log(JSON.stringify(require(process.argv[1]).explainPort(${port}).causes))`;
+      const main = require.resolve('sallyport');
+      const child = spawn(process.execPath, ['-e', script, main]);
+      const text = (await child.stdout.toArray()).join('');
+      const mine = sallyport.explainPort(port).causes;
+      server.close();
+      return { foreign: JSON.parse(text) as PortCause[], mine };
+    }, null);
+    expect(mine[0]).toMatchObject({ kind: 'own' });
+    expect(foreign[0]).toMatchObject({ kind: 'foreign' });
+    expect(foreign[0]?.advice).toMatch(/^It is above this process, which may end with it: /);
+  });
+});
+
+describe('a copy beside its server', () => {
+  it('comes after it, and is to be released once that has ended', async () => {
+    const program = `
+import os, socket, subprocess, sys
+server = socket.create_server(('127.0.0.1', 0))
+subprocess.Popen(['sleep', '60'], stdout=2, pass_fds=[server.fileno()])
+os.write(1, str(server.getsockname()[1]).encode())
+server.accept()`;
+    const { causes } = await explained('python3', ['-c', program], (found) =>
+      ['python3 owner', 'sleep copy'].every((each) => found.includes(each)),
+    );
+    expect(causes.map(({ kind }) => kind)).toEqual(['foreign', 'copy']);
+    expect(causes[1]?.advice).toMatch(
+      /^It makes no difference while python3 \(\d+\) runs, and keeps the port after that\. To free it then: /,
+    );
+  });
+});
+
 describe('what cannot be released', () => {
   it('is said for UDP, for nothing there, for a Unix socket and for wrong queries', async () => {
     const seen = await inNode(async ({ sallyport, require, scratch }) => {
@@ -446,6 +564,18 @@ sys.stdin.read()`;
     } finally {
       bound.kill();
     }
+  });
+
+  it('says of a connection that nobody has accepted that it waits', async () => {
+    const program = `
+import os, socket, sys
+server = socket.create_server(('127.0.0.1', 0))
+client = socket.create_connection(server.getsockname())
+os.write(1, str(server.getsockname()[1]).encode())
+sys.stdin.read()`;
+    const { causes } = await explained('python3', ['-c', program], (found) => found.length === 1);
+    const connection = causes.find(({ kind }) => kind === 'connection');
+    expect(connection?.text).toContain('in no process yet: it waits to be accepted.');
   });
 
   it('says of a listener in a message on its way that no process has it', async () => {
