@@ -26,7 +26,9 @@ export interface ListenersFlags {
 
 export async function listeners(port: string | undefined, flags: ListenersFlags): Promise<number> {
   if (port !== undefined && !isPort(port))
-    throw new UsageError('no port: a port is a number: write one from 1 to 65535');
+    throw new UsageError(
+      'no port: a port is a number: write one from 1 to 65535; who has a Unix socket or a file says sallyport holders PATH',
+    );
   if (flags.release !== true && (flags.yes === true || flags.force === true)) {
     throw new UsageError('--yes and --force: go with --release: write that too, or leave them out');
   }
