@@ -237,7 +237,7 @@ function isProbe(call: ProgramCall | undefined): boolean {
     call.file === PROBE.file &&
     isSame(call.args, PROBE.args) &&
     call.cwd === PROBE.cwd &&
-    isSame(call.envPairs, PROBE.envPairs) &&
+    hasAll(call.envPairs, PROBE.envPairs) &&
     Array.isArray(call.stdio) &&
     call.stdio.length === 3 &&
     call.stdio.every((entry: StdioEntry) => entry.type === 'ignore') &&
@@ -249,6 +249,11 @@ function isProbe(call: ProgramCall | undefined): boolean {
 
 function isSame(found: unknown, expected: readonly string[]): boolean {
   return Array.isArray(found) && found.join('\0') === expected.join('\0');
+}
+
+/** Node adds variables of its own for its children: NODE_V8_COVERAGE, and flags in NODE_OPTIONS. */
+function hasAll(found: unknown, expected: readonly string[]): boolean {
+  return Array.isArray(found) && expected.every((pair) => found.includes(pair));
 }
 
 // libuv refuses a descriptor -1 before it does anything else.

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { inNode } from '../support/node-script.js';
-import { runNode } from '../support/programs.js';
+import { register, runNode } from '../support/programs.js';
 import { onEachNode } from '../support/runtimes.js';
 import { makeScratch, root } from '../support/fixtures.js';
 
@@ -54,6 +54,17 @@ onEachNode((node) => {
       'ERR_SALLYPORT_INVALID_ARGUMENT',
       ...[true, true, true, true, true, 0, true],
     ]);
+  });
+
+  it('serves where coverage is collected, which Node adds to every environment', async () => {
+    const env = { NODE_V8_COVERAGE: makeScratch() };
+    const script = `
+      const child_process = require('node:child_process');
+      const see = (text) => console.log(String(text).slice(0, 5));
+      see(child_process.execFileSync('readlink', ['/proc/self/fd/1'], { env: {} }));
+      child_process.execFile('readlink', ['/proc/self/fd/1'], { env: {} }, (error, text) => see(text));`;
+    const { stdout, stderr } = await runNode(node, ['--require', register, '-e', script], { env });
+    expect([stderr, stdout]).toEqual(['', 'pipe:\npipe:\n']);
   });
 
   it('children that run when it is uninstalled go on', async () => {
