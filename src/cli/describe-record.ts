@@ -78,5 +78,7 @@ export function describeProcess(audit: ProcessAudit): string {
     `session ${sessionId}`,
     `since ${startedAt.toISOString()}`,
   ];
-  return `${pid} ${command}: ${executable ?? 'no program'} (${facts.join(', ')})`;
+  // Threads of the kernel have none.
+  const none = audit.unreadable === undefined ? 'no program' : 'a program that cannot be read';
+  return `${pid} ${command}: ${executable ?? none} (${facts.join(', ')})`;
 }

@@ -182,6 +182,7 @@ describe('sallyport audit', () => {
     const args = [main, 'audit', String(child.pid), '--against', numbers];
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', ...user });
     expect(stdout).toContain('unknown: not all of it could be read');
+    expect(stdout).toMatch(/^\d+ sleep: a program that cannot be read \(/);
     expect(status).toBe(2);
     const watching = [main, 'audit', String(child.pid), '--watch'];
     const watch = spawnSync(process.execPath, watching, { encoding: 'utf8', ...user });
