@@ -94,7 +94,10 @@ function addListeners(program: Command): void {
     .argument('[port]', 'only this TCP port')
     .option('--release', 'free the port from copies; their holders live on')
     .option('--yes', 'with --release: do not ask')
-    .option('--force', 'with --release: also from a server, which is deaf afterwards')
+    .option(
+      '--force',
+      'with --release: also from a server, which is deaf afterwards, and is to be ended',
+    )
     .option('--json', 'as JSON')
     .addHelpText(
       'after',

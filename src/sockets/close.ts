@@ -34,9 +34,12 @@ export async function closeListener(
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'force', 'must be true or false');
   }
   const fd = findDescriptor(server);
-  if (force !== true) requireOurs(fd);
-  // Both in one turn: the event loop must not see the listener deaf and still open.
-  shutDown(fd);
+  // Somebody else may have shut it down: `releaseListener` with `force`.
+  if (stillListens(fd)) {
+    if (force !== true) requireOurs(fd);
+    // Both in one turn: the event loop must not see the listener deaf and still open.
+    shutDown(fd);
+  }
   await new Promise<void>((resolve, reject) => {
     server.close((error?: Error) => {
       if (error === undefined) resolve();
@@ -110,6 +113,11 @@ function shared(why: string): Error {
     `the listener is not closed for all that have it: ${why}: close only the server, or say force`,
     { stage: 'release', stageSource: 'reported' },
   );
+}
+
+function stillListens(fd: number): boolean {
+  const object = native().describeDescriptor(fd);
+  return isFailure(object) || object.socket?.listening !== false;
 }
 
 function shutDown(fd: number): void {

@@ -12,7 +12,10 @@ import { findListeners, isSystemd, type Listener, type ListenerHolder } from './
 export type ReleaseQuery = (
   { pid: number; fd: number; port?: never } | { port: number; pid?: never; fd?: never }
 ) & {
-  /** Also where the holder accepts on it, or may. */
+  /**
+   * Also where the holder accepts on it, or may. A server of Node then keeps a core busy until it closes
+   * the listener: its event loop is woken again and again.
+   */
   force?: boolean;
 };
 
@@ -134,13 +137,18 @@ function release(listener: Listener): ReleasedListener {
 
 function describe(listener: Listener, through: ReleasedListener['through']): ReleasedListener {
   const { local, port, inode, holders } = listener;
+  const served = holders.filter(({ role }) => role !== 'copy').map(({ pid }) => pid);
+  const deaf =
+    served.length === 0
+      ? ''
+      : ` What served it (${served.join(', ')}) is deaf, and a server of Node keeps a core busy until it closes the listener: end or restart it.`;
   return {
     local,
     port,
     inode,
     through,
     holders,
-    report: `${local} was shut down through descriptor ${through.fd} of ${clean(through.command)} (${through.pid}), which lives on with a socket that listens no more. A server that sets SO_REUSEADDR can bind now; one that does not must wait until every holder has closed it.`,
+    report: `${local} was shut down through descriptor ${through.fd} of ${clean(through.command)} (${through.pid}), which lives on with a socket that listens no more. A server that sets SO_REUSEADDR can bind now; one that does not must wait until every holder has closed it.${deaf}`,
   };
 }
 

@@ -46,6 +46,20 @@ describe('closeListener', () => {
     expect(seen.ours).toEqual({ bound: 'bound', errors: [] });
   });
 
+  it('closes a server from which the listener was taken', async () => {
+    const seen = await inNode(async ({ sallyport, require }) => {
+      const net = require('node:net') as typeof import('node:net');
+      const server = net.createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as { port: number };
+      const [released] = sallyport.releaseListener({ port, force: true });
+      await sallyport.closeListener(server);
+      return { report: released?.report, listens: server.listening };
+    }, null);
+    expect(seen.report).toMatch(/ What served it \(\d+\) is deaf, .* end or restart it\.$/);
+    expect(seen.listens).toBe(false);
+  });
+
   it('refuses where a child accepts on it, and goes on with force', async () => {
     const seen = await inNode(async ({ sallyport, processes, require }) => {
       const net = require('node:net') as typeof import('node:net');
