@@ -12,6 +12,7 @@ import {
 import {
   DESCRIPTOR_HEADING,
   describeColumns,
+  describeNumber,
   describeProcess,
   describeTarget,
 } from './describe-record.js';
@@ -104,7 +105,7 @@ export function formatAudit(audit: ProcessAudit): string {
   if (verdict === 'clean') parts.push(`${paint('clean', 'green')}: all that is open is named\n`);
   if (verdict === 'leaks') {
     parts.push(
-      `${paint('leaks', 'red')}: ${leaks.map(({ fd }) => fd).join(', ')} ${leaks.length === 1 ? 'is not named, or is' : 'are not named, or are'} something else\n`,
+      `${paint('leaks', 'red')}: ${leaks.map(describeNumber).join(', ')} ${leaks.length === 1 ? 'is not named, or is' : 'are not named, or are'} something else\n`,
     );
   }
   if (verdict === 'unknown')
@@ -131,7 +132,7 @@ async function watch(pid: number, { interval, json }: AuditFlags): Promise<numbe
     const { type, record, at } = change;
     const sign = { appeared: '+', vanished: '-', changed: '~' }[type];
     const colour = { appeared: 'green', vanished: 'red', changed: 'yellow' } as const;
-    const line = `${at.toISOString()}  ${sign} ${record.fd}  ${record.kind} ${record.access}  ${describeTarget(record)}`;
+    const line = `${at.toISOString()}  ${sign} ${describeNumber(record)}  ${record.kind} ${record.access}  ${describeTarget(record)}`;
     if (json === true) printJson('audit-change', change);
     else print(`${paint(clean(line), colour[type])}\n`);
   }

@@ -58,11 +58,16 @@ function describeSocket(target: string, socket: SocketRecord): string {
 
 export const DESCRIPTOR_HEADING = ['FD', 'KIND', 'ACCESS', 'EXEC', 'ORIGIN', 'WHAT'] as const;
 
+/** `7`; `7@4243` where thread 4243 has a table of its own. */
+export function describeNumber({ fd, thread }: DescriptorRecord): string {
+  return thread === undefined ? String(fd) : `${fd}@${thread}`;
+}
+
 export function describeColumns(record: DescriptorRecord, isLeak: boolean): Row {
-  const { fd, thread, kind, access, closeOnExec, origin } = record;
+  const { kind, access, closeOnExec, origin } = record;
   const stays = closeOnExec === null ? '?' : closeOnExec ? 'closed' : 'kept';
   const came = origin === undefined ? '' : origin.inherited ? 'inherited' : 'own';
-  const number = thread === undefined ? String(fd) : `${fd}@${thread}`;
+  const number = describeNumber(record);
   return {
     cells: [isLeak ? `${number}!` : number, kind, access, stays, came, describeTarget(record)],
     colour: isLeak ? 'red' : undefined,

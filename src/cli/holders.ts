@@ -2,7 +2,7 @@
 import { findHolders, type HolderReport } from '../index.js';
 import { phraseCount } from '../phrase-count.js';
 import { FOUND } from './audit.js';
-import { describeTarget } from './describe-record.js';
+import { describeNumber, describeTarget } from './describe-record.js';
 import { UsageError } from './failure.js';
 import { printJson, type HoldersOutput } from './json-output.js';
 import { print } from './output.js';
@@ -38,12 +38,12 @@ function toJson({ holders, unreadable }: HolderReport): HoldersOutput {
 }
 
 function format({ holders, unreadable }: HolderReport): string {
-  const rows = holders.map(({ pid, fd, command, process, record }) => ({
+  const rows = holders.map(({ pid, command, process, record }) => ({
     cells: [
       String(pid),
       command,
       String(process.uid ?? '?'),
-      String(fd),
+      describeNumber(record),
       record.access,
       describeTarget(record),
     ],

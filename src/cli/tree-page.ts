@@ -1,7 +1,7 @@
 // A process tree and the descriptors that its processes share, as one page without scripts.
 import type { DescriptorRecord, ProcessAudit } from '../index.js';
 import { phraseCount } from '../phrase-count.js';
-import { describeProcess, describeTarget } from './describe-record.js';
+import { describeNumber, describeProcess, describeTarget } from './describe-record.js';
 import { STYLE } from './tree-style.js';
 import { clean } from './table.js';
 
@@ -129,7 +129,7 @@ function renderDot(record: DescriptorRecord): string {
     isHandedDown(record) ? 'leak' : '',
     record.closeOnExec === true ? 'sealed' : '',
   ];
-  return `<span class="${classes.filter((name) => name !== '').join(' ')}">${record.fd}</span>`;
+  return `<span class="${classes.filter((name) => name !== '').join(' ')}">${describeNumber(record)}</span>`;
 }
 
 function renderShared(shared: readonly Shared[]): string {
@@ -137,7 +137,7 @@ function renderShared(shared: readonly Shared[]): string {
   const rows = shared.map(({ label, kind, what, numbers, leaks }) => {
     const holders = [...numbers].map(
       ([pid, records]) =>
-        `<a href="#process-${pid}">${pid}</a>:${records.map(({ fd }) => fd).join(',')}`,
+        `<a href="#process-${pid}">${pid}</a>:${records.map(describeNumber).join(',')}`,
     );
     return `<tr id="object-${label}" class="${leaks ? 'leak' : ''}"><th>${label}</th><td>${escape(kind)}</td><td class="what">${escape(what)}</td><td>${holders.join(' ')}</td></tr>`;
   });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { auditProcess, explainPort, spawn as startExact, type Child } from '../../src/index.js';
 import { formatUnreadable } from '../../src/cli/holders.js';
-import { loadStorm, makeScratch } from '../support/fixtures.js';
+import { loadStorm, makeScratch, root } from '../support/fixtures.js';
 import { copyPackage } from '../support/package-copy.js';
 import { countColours } from '../support/png.js';
 import { waitFor } from '../support/processes.js';
@@ -142,6 +142,36 @@ describe('sallyport audit', () => {
     expect(printed).toMatch(/ - 7 {2}file read/);
   });
 
+  it('names the thread of a table of its own, at each number: with --watch and in holders', async () => {
+    const main = path.join(root, 'dist/cli/main.js');
+    const script = `
+      const { launch } = require(${JSON.stringify(root)});
+      process.stdin.once('data', async () => (await launch('true')).unref());
+      process.stdout.write('ready');`;
+    const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+    children.push(child);
+    await once(child.stdout, 'data');
+    const watching = spawn(process.execPath, [
+      ...[main, 'audit', String(child.pid), '--watch', '--interval', '5'],
+    ]);
+    children.push(watching);
+    let printed = '';
+    watching.stdout.on('data', (text: Buffer) => (printed += String(text)));
+    await waitFor(
+      'the first look',
+      () =>
+        readFileSync(`/proc/${String(watching.pid)}/wchan`, 'latin1').includes('epoll') ||
+        undefined,
+    );
+    child.stdin.write('\n');
+    await waitFor('the lane', () => / \+ 0@\d+ {2}char-device/.test(printed) || undefined);
+    expect(printed).not.toMatch(/ \+ [012] {2}/);
+    const { stdout } = await runCli(['holders', '/dev/null']);
+    expect(stdout).toMatch(new RegExp(`^${String(child.pid)} .* 0@\\d+ `, 'm'));
+    child.kill();
+    await once(watching, 'exit');
+  });
+
   it.each([
     [['audit'], 'no process given'],
     [['audit', 'node'], 'by its id'],
@@ -202,6 +232,13 @@ needs('root').it('a pipe whose other end an unreadable process has is not called
   const args = [main, 'audit', String(child.pid)];
   const nobody = spawnSync(process.execPath, args, { encoding: 'utf8', uid: 65534, gid: 65534 });
   expect(nobody.stdout).toMatch(/^0 +pipe .* other end not found$/m);
+});
+
+it.each([
+  [[1], '1 process could not be read (1): it may hold it too\n'],
+  [[1, 2], '2 processes could not be read (1, 2): any of them may hold it too\n'],
+])('%j could not be read: that is counted', (pids, line) => {
+  expect(formatUnreadable(pids.map((pid) => ({ pid, reason: 'EACCES' })))).toBe(line);
 });
 
 describe('sallyport leaks', () => {
