@@ -17,7 +17,12 @@ export type OutputOpener = (fd: number) => Readable;
  * @param fd our end of a pipe from the child, non-blocking; owned by the stream from now on
  */
 export function openReadable(fd: number): Readable {
-  if (!SOCKETS_TAKE_PIPES) return new PipeReader(fd);
+  const stream = SOCKETS_TAKE_PIPES ? openReadingSocket(fd) : new PipeReader(fd);
+  noticeLostDestinations(stream);
+  return stream;
+}
+
+function openReadingSocket(fd: number): Readable {
   const room = new ReadingRoom(fd);
   const onread: OnReadOpts = {
     buffer: () => room.offer(),
@@ -65,16 +70,42 @@ function ignoreBrokenPipe(): void {
   // The listener itself is the point: without one, Node makes of the event an uncaught exception.
 }
 
+/** Those that were piped to what is gone by now: that has paused them, and nobody will go on. */
+const abandoned = new WeakSet<Readable>();
+/** Those whose child has ended. */
+const ended = new WeakSet<Readable>();
+
 /**
- * Lets output that nobody reads run off, so that `close` comes. What somebody has begun to read, or
- * asked for, is left to them.
+ * Whoever pipes output into a response whose client goes away cannot know that the stream stands still
+ * from then on, with its descriptor open. Who takes a destination away himself may go on later.
+ */
+function noticeLostDestinations(stream: Readable): void {
+  const unpipe = stream.unpipe.bind(stream);
+  const noticing = (destination?: Destination, ...more: []): Readable => {
+    unpipe(destination, ...more);
+    if (destination !== undefined && isGone(destination)) {
+      abandoned.add(stream);
+      if (ended.has(stream)) setImmediate(drainUnread, stream);
+    }
+    return stream;
+  };
+  Object.defineProperty(stream, 'unpipe', {
+    ...{ value: noticing, configurable: true, writable: true, enumerable: false },
+  });
+}
+
+type Destination = NodeJS.WritableStream & Partial<Pick<Writable, 'destroyed' | 'writableEnded'>>;
+
+const isGone = ({ destroyed, writableEnded, writable }: Destination): boolean =>
+  destroyed === true || writableEnded === true || !writable;
+
+/**
+ * Once the child has ended: lets output that nobody reads run off, so that `close` comes. What somebody
+ * has begun to read, or asked for, is left to them.
  */
 export function drainUnread(stream: Readable): void {
-  if (
-    stream.readableFlowing === null &&
-    !stream.readableDidRead &&
-    stream.listenerCount('readable') === 0
-  ) {
-    stream.resume();
-  }
+  ended.add(stream);
+  const isUntouched = stream.readableFlowing === null && !stream.readableDidRead;
+  const isAbandoned = stream.readableFlowing === false && abandoned.has(stream);
+  if ((isUntouched || isAbandoned) && stream.listenerCount('readable') === 0) stream.resume();
 }

@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { type Child, spawn } from '../../src/index.js';
@@ -168,6 +170,40 @@ describe('reading', () => {
     const child = spawn(witness, ['--quiet', '--flood', String(48 * 1024)]);
     await once(child, 'close');
     expect(child.exitCode).toBe(0);
+  });
+
+  it.each([
+    ['before the child ends', 'exec yes'],
+    ['after it has ended', 'head -c 50000 /dev/zero'],
+  ])('its destination goes away %s: close comes nonetheless', async (_, script) => {
+    const child = spawn('sh', ['-c', script]);
+    // Takes one piece, and asks for no more.
+    const slow = new Writable({ highWaterMark: 1, write: () => slow.emit('taken') });
+    child.stdout?.pipe(slow);
+    await once(slow, 'taken');
+    const closed = once(child, 'close');
+    if (script === 'exec yes') {
+      slow.destroy();
+      child.kill();
+      await child.exited;
+    } else {
+      await child.exited;
+      await setTimeout(20);
+      slow.destroy();
+    }
+    await closed;
+    expect(child.stdout?.destroyed).toBe(true);
+  });
+
+  it('its destination was taken away: the rest is kept for another', async () => {
+    const child = spawn('sh', ['-c', 'printf first; sleep 0.1; printf second']);
+    const first = new PassThrough();
+    child.stdout?.pipe(first);
+    expect(String((await once(first, 'data'))[0])).toBe('first');
+    child.stdout?.unpipe(first);
+    await child.exited;
+    await setTimeout(20);
+    expect(String(child.stdout && (await readAll(child.stdout)))).toBe('second');
   });
 
   it('setEncoding, pipe and async iteration work as on any readable', async () => {
