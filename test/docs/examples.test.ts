@@ -20,6 +20,7 @@ const SHOWN: Readonly<Record<string, number>> = {
   'bench/README.md': 1,
   'docs/architecture.md': 2,
   'docs/options.md': 1,
+  'docs/servers.md': 1,
 };
 
 describe('the code blocks of the documents', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { type Child, spawn } from '../../src/index.js';
@@ -25,6 +25,12 @@ function expectedFlood(bytes: number): Buffer {
 async function readBoth({ stdout, stderr }: Child): Promise<[Buffer, Buffer]> {
   if (stdout === null || stderr === null) throw new Error('both have to be pipes');
   return Promise.all([readAll(stdout), readAll(stderr)]);
+}
+
+/** When what runs off by itself has begun to: a turn of the event loop after the exit. */
+async function afterExit(child: Child): Promise<void> {
+  await child.exited;
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
 }
 
 describe('what the child finds', () => {
@@ -187,8 +193,7 @@ describe('reading', () => {
       child.kill();
       await child.exited;
     } else {
-      await child.exited;
-      await setTimeout(20);
+      await afterExit(child);
       slow.destroy();
     }
     await closed;
@@ -196,13 +201,14 @@ describe('reading', () => {
   });
 
   it('its destination was taken away: the rest is kept for another', async () => {
-    const child = spawn('sh', ['-c', 'printf first; sleep 0.1; printf second']);
+    const script = 'printf first; read line; printf second';
+    const child = spawn('sh', ['-c', script], { stdio: 'pipe' });
     const first = new PassThrough();
     child.stdout?.pipe(first);
     expect(String((await once(first, 'data'))[0])).toBe('first');
     child.stdout?.unpipe(first);
-    await child.exited;
-    await setTimeout(20);
+    child.stdin?.end('\n');
+    await afterExit(child);
     expect(String(child.stdout && (await readAll(child.stdout)))).toBe('second');
   });
 
