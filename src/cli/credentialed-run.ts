@@ -15,13 +15,15 @@ export interface CredentialedCall {
   readonly args: readonly string[];
   readonly options: RunOptions;
   readonly look: (running: RunUnderWay) => void;
+  /** As `CredentialedStart` has it. */
+  readonly amend: (options: RunOptions) => RunOptions;
 }
 
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 /** @throws {EndedBefore}, and as `runWithCredentials` */
 export async function runCredentialed(call: CredentialedCall): Promise<CredentialedReport> {
-  const { broker, masks, file, args, options } = call;
+  const { broker, masks, file, args, options, amend } = call;
   redactBy((text) => broker.redact(text));
   let early: NodeJS.Signals | undefined;
   const stopListening: Array<() => void> = [];
@@ -30,6 +32,7 @@ export async function runCredentialed(call: CredentialedCall): Promise<Credentia
   };
   const running = startWithCredentials(broker, file, args, options, {
     masks,
+    amend,
     look: (underWay) => {
       begun();
       call.look(underWay);

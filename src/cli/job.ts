@@ -6,7 +6,7 @@ import type { Session } from '../plan/session.js';
 /** Made before the child, so that no signal finds us without a handler and the child without us. */
 export interface Job {
   readonly session: Session;
-  /** The terminal that the child is to have from its first moment, by its number. */
+  /** The terminal that the child is to have from its first moment, by its number. Until it starts it may change. */
   readonly foreground: number | undefined;
   /** Called before this process stops with its child. */
   beforeStop?: (() => void) | undefined;

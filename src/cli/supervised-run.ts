@@ -144,7 +144,11 @@ async function watchOver({
   try {
     if (makeBroker === undefined) return await startRun(file, args, whole, look);
     const { runCredentialed } = credentialed();
-    return await runCredentialed({ broker: makeBroker(), masks, file, args, options: whole, look });
+    // Minting took its time: the job may have been stopped, and gone on without the keyboard.
+    const amend = ({ foreground, ...others }: RunOptions): RunOptions =>
+      job.foreground === undefined || foreground === undefined ? others : { ...others, foreground };
+    const broker = makeBroker();
+    return await runCredentialed({ broker, masks, file, args, options: whole, look, amend });
   } finally {
     (status as StatusLine | null)?.close();
   }

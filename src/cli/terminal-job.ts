@@ -149,12 +149,24 @@ export class TerminalJob implements Job {
 
   #passStop(signal: NodeJS.Signals): void {
     const { child } = this.#receiver;
-    if (child === null) return;
+    if (child === null) {
+      this.#stopAlone(signal);
+      return;
+    }
     this.#toldToStop = signal;
     // ^Z so soon after `fg` that it cancelled the SIGCONT: the child has nothing to do any more.
     if (this.#isChildStopped) this.#stop(child, constants.signals[signal]);
     // It may put the screen right first; we stop when it has stopped.
     else this.#receiver.sendToGroup(signal);
+  }
+
+  /** Before there is a child (credentials may be minted for it), or after its end. */
+  #stopAlone(signal: NodeJS.Signals): void {
+    // The kernel would have discarded it, had we no handler.
+    if (isGroupOrphaned(this.#ownGroup)) return;
+    native().raiseDefault(constants.signals[signal], false);
+    // Continued, perhaps in the background. The child is given the keyboard then, if we have it.
+    this.foreground = undefined;
   }
 
   #give(child: Child): void {

@@ -1,5 +1,6 @@
 // The files of a run that hold credentials: written in one step, 0600, past no symlink, and removed.
 import {
+  accessSync,
   closeSync,
   constants,
   fchmodSync,
@@ -56,7 +57,9 @@ interface Placed {
  * /proc/self/fd (there is no openat in Node), and a file takes its place by rename.
  */
 export class CredentialFiles {
-  readonly home: string;
+  #home: string | undefined;
+  /** The beginning of its path. */
+  readonly #ownHome = join(tmpdir(), 'sallyport-credentials-');
   readonly #isOurs: boolean;
   readonly #owner: Owner | undefined;
   readonly #directories = new Map<string, number>();
@@ -66,21 +69,40 @@ export class CredentialFiles {
   #removed = false;
 
   /**
-   * @param home an existing directory; undefined: a new one, removed with the files
+   * @param home an existing directory; undefined: a new one, made with the first place and removed with
+   *   the files
    * @throws {SallyportError} stage `credentials`
    */
   constructor(home: string | undefined, owner: Owner | undefined) {
     this.#isOurs = home === undefined;
     this.#owner = owner;
-    const made = join(tmpdir(), 'sallyport-credentials-');
-    this.home = home ?? this.#attempt('make', made, () => mkdtempSync(made));
+    if (home !== undefined) {
+      this.#enter(home);
+      return;
+    }
+    const { W_OK, X_OK } = constants;
+    this.#attempt('make', this.#ownHome, () => {
+      accessSync(dirname(this.#ownHome), W_OK | X_OK);
+    });
+  }
+
+  /** @throws {SallyportError} stage `credentials` */
+  get home(): string {
+    if (this.#home !== undefined) return this.#home;
+    // Only now: a process that is killed while credentials are minted leaves nothing.
+    return this.#enter(this.#attempt('make', this.#ownHome, () => mkdtempSync(this.#ownHome)));
+  }
+
+  #enter(home: string): string {
+    this.#home = home;
     try {
-      const fd = this.#attempt('open', this.home, () =>
-        openSync(this.home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
+      const fd = this.#attempt('open', home, () =>
+        openSync(home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
       );
       this.#directories.set('', fd);
       if (this.#isOurs) this.#own(fd, 0o700);
       removeAtExit(this);
+      return home;
     } catch (error) {
       this.remove();
       throw error;
@@ -164,7 +186,7 @@ export class CredentialFiles {
     for (const directory of this.#made.reverse()) tryRemoveDirectory(directory);
     for (const fd of this.#directories.values()) closeSync(fd);
     this.#directories.clear();
-    if (this.#isOurs) tryRemoveDirectory(this.home);
+    if (this.#isOurs && this.#home !== undefined) tryRemoveDirectory(this.#home);
     return left;
   }
 

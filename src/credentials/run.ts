@@ -48,6 +48,8 @@ export function runWithCredentials(
 export interface CredentialedStart {
   /** Called with what is under way, as soon as the program runs. */
   readonly look?: (running: RunUnderWay) => void;
+  /** Called when all is minted: the last word on the options. */
+  readonly amend?: (options: RunOptions) => RunOptions;
   /** False: what the program prints is handed on as it is. */
   readonly masks?: boolean;
 }
@@ -58,9 +60,9 @@ export function startWithCredentials(
   file: string,
   args: readonly string[],
   options: RunOptions,
-  { look = () => undefined, masks = true }: CredentialedStart = {},
+  { look = () => undefined, amend = (same) => same, masks = true }: CredentialedStart = {},
 ): CredentialedRun {
-  const handle = new Handle(look, masks);
+  const handle = new Handle(look, amend, masks);
   const report = supervise(broker, file, args, options, handle).finally(() => {
     handle.finish();
   });
@@ -74,6 +76,7 @@ export function startWithCredentials(
 /** What the caller can reach, before the run has begun as well. */
 class Handle {
   readonly look: (running: RunUnderWay) => void;
+  readonly amend: (options: RunOptions) => RunOptions;
   readonly masks: boolean;
   running: Run | undefined;
   readonly aborted = new AbortController();
@@ -81,8 +84,13 @@ class Handle {
   #tell!: (pid: number | null) => void;
   readonly #over = new AbortController();
 
-  constructor(look: (running: RunUnderWay) => void, masks: boolean) {
+  constructor(
+    look: (running: RunUnderWay) => void,
+    amend: (options: RunOptions) => RunOptions,
+    masks: boolean,
+  ) {
     this.look = look;
+    this.amend = amend;
     this.masks = masks;
     this.started = new Promise((resolve) => {
       this.#tell = resolve;
@@ -157,7 +165,7 @@ async function runOnce(
 ): Promise<RunReport> {
   const { signal } = handle.aborted;
   const start = (own: RunOptions): Run =>
-    handle.begin(startRun(file, args, { ...own, signal }, handle.look));
+    handle.begin(startRun(file, args, { ...handle.amend(own), signal }, handle.look));
   // Nothing is minted for a run that does not begin.
   if (handle.isAborted) return await start(options);
   const closeEarly = (): void => {

@@ -1,13 +1,23 @@
 // `sallyport run --credentials FILE`: what is minted, delivered, masked, refused and told.
 import { randomBytes } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import type { CredentialedReport } from '../../src/credentials.js';
 import { FakeAws, ACCOUNT, ROLE } from '../credentials/support/fake-aws.js';
 import { makeScratch } from '../support/fixtures.js';
+import { waitFor } from '../support/processes.js';
 import { has, needs } from '../support/tools.js';
 import { type Witness, witness } from '../support/witness.js';
 import { runCli, startCli } from './command-line.js';
@@ -55,6 +65,26 @@ printf '{"values":{"username":"somebody","password":"%s"},"expiresAt":"%s"}' "$p
     options: ['--credentials', file],
     minted: () => (existsSync(list) ? readFileSync(list, 'utf8').trim().split('\n') : []),
     workspace: makeScratch(),
+  };
+}
+
+/** The same, whose program waits until somebody opens the gate. */
+function makeGatedScene(delivery: unknown): Scene & { begun: () => boolean; openGate: () => void } {
+  const scene = makeScene(delivery);
+  const program = path.join(scene.directory, 'mint');
+  const gate = path.join(scene.directory, 'gate');
+  const begun = path.join(scene.directory, 'begun');
+  expect(spawnSync('mkfifo', [gate]).status).toBe(0);
+  // Open at both ends: nobody waits for the other one.
+  const fd = openSync(gate, 'r+');
+  const text = readFileSync(program, 'utf8');
+  writeFileSync(program, text.replace('\n', `\n: >'${begun}'; read line <'${gate}'\n`));
+  return {
+    ...scene,
+    begun: () => existsSync(begun),
+    openGate: () => {
+      writeSync(fd, '\n');
+    },
   };
 }
 
@@ -152,6 +182,29 @@ it('what is left by a command that was killed is no hindrance to the next', asyn
   const ran = await runCli([...args, 'wc -l <"$PGPASSFILE"']);
   expect(ran).toMatchObject({ code: 0, stdout: '1\n', stderr: '' });
   expect(existsSync(file)).toBe(false);
+});
+
+it('a command that is killed while it mints leaves nothing in the temporary directory', async () => {
+  const { options, begun, openGate } = makeGatedScene(pgpass);
+  const temporary = makeScratch();
+  const args = ['run', ...options, 'sh', '-c', 'echo up; exec sleep 600'];
+  const start = () => startCli(args, ['ignore', 'pipe', 'inherit'], { env: { TMPDIR: temporary } });
+  const killed = start();
+  await waitFor('the mint', begun);
+  const ended = once(killed, 'exit');
+  killed.kill('SIGKILL');
+  await ended;
+  expect(readdirSync(temporary)).toEqual([]);
+  // The control: one that has minted has made its directory there.
+  const child = start();
+  // Twice: the program of the first may still wait there.
+  openGate();
+  openGate();
+  await once(child.stdout!, 'data');
+  expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^sallyport-credentials-/)]);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  expect(readdirSync(temporary)).toEqual([]);
 });
 
 describe('by variables', () => {
@@ -488,6 +541,49 @@ describe.skipIf(!has('bash'))('on a terminal', () => {
     tty.send(KEYS.interrupt);
     await tty.expect('<130>$ ');
     expect(minted()).toHaveLength(1);
+  });
+
+  it('^Z while credentials are minted stops it; fg continues it at the keyboard', async () => {
+    const { options, minted, begun, openGate } = makeGatedScene(byVariable);
+    await using tty = await open();
+    tty.type(
+      `$S run --quiet --deadline 1m ${options.join(' ')} sh -c 'read x; echo "got $x $PASSWORD"'`,
+    );
+    await waitFor('the mint', begun);
+    tty.send(KEYS.stop);
+    await tty.expect(/Stopped.*<148>\$ /s);
+    expect(tty.foreground()).toBe(tty.pid);
+    tty.type('fg');
+    await tty.expect(/fg\r\n.*run --quiet/);
+    openGate();
+    tty.type('42');
+    await tty.expect('got 42 ***\r\n');
+    await tty.expect('<0>$ ');
+    expect(minted()).toHaveLength(1);
+  });
+
+  it('^Z while credentials are minted, then bg: the program runs, and the shell keeps the keyboard', async () => {
+    const { options, begun, openGate } = makeGatedScene(byVariable);
+    await using tty = await open();
+    tty.type(
+      `$S run --quiet --deadline 1m ${options.join(' ')} sh -c 'echo "ru""ns"; read x; echo "got $x"'`,
+    );
+    await waitFor('the mint', begun);
+    tty.send(KEYS.stop);
+    await tty.expect(/Stopped.*<148>\$ /s);
+    tty.type('bg');
+    await tty.expect('<0>$ ');
+    openGate();
+    await tty.expect('runs');
+    // It wants to read, and is stopped for it as in the background.
+    tty.type('wait; echo shell has i""t');
+    await tty.expect('shell has it');
+    expect(tty.foreground()).toBe(tty.pid);
+    tty.type('fg');
+    await tty.expect(/fg\r\n.*run --quiet/);
+    tty.type('42');
+    await tty.expect('got 42\r\n');
+    await tty.expect('<0>$ ');
   });
 
   it('a prompt appears that ends as a secret begins', async () => {
