@@ -122,7 +122,7 @@ function expand(nodes: readonly SchemaNode[]): SchemaNode[] {
 }
 
 /** Null where none is near. */
-export function nearest(name: string, known: readonly string[]): string | null {
+function nearest(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   if (name.length > LONGEST_NAME) return null;
   let least = Math.max(2, Math.floor(name.length / 3)) + 1;

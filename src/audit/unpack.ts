@@ -3,7 +3,7 @@ import { OBJECT_KINDS, type ObjectAccess, type ObjectKind } from '../objects/kin
 import { SOCKET_STATES, type DescriptorRecord, type SocketRecord } from './record.js';
 
 /** ScanRefusal in native/core/process_scan.h. */
-export const REFUSALS = [
+const REFUSALS = [
   'none',
   'process',
   'descriptors',

@@ -92,7 +92,7 @@ function judge(audits: readonly ProcessAudit[]): number {
   return audits.some(({ unreadable }) => unreadable !== undefined) ? FOUND.unknown : FOUND.nothing;
 }
 
-export function formatAudit(audit: ProcessAudit): string {
+function formatAudit(audit: ProcessAudit): string {
   const { descriptors, leaks, unreadable, verdict } = audit;
   const leaking = new Set(leaks);
   const parts = [`${paint(clean(describeProcess(audit)), 'bold')}\n`];

@@ -56,7 +56,7 @@ export async function runCredentialed(call: CredentialedCall): Promise<Credentia
 }
 
 /** What is worth knowing at the end; one clause each. */
-export function summarizeCredentials({ credentials }: CredentialedReport): string[] {
+function summarizeCredentials({ credentials }: CredentialedReport): string[] {
   const { grants, fetches, fileErrors, end } = credentials;
   const refused = fetches.filter(({ outcome }) => outcome === 'refused');
   const strangers = refused.filter(({ why }) => why?.startsWith('NotInRun') === true);

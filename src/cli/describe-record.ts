@@ -20,7 +20,7 @@ const PROTOCOLS: Record<string, string> = {
 };
 
 /** `tcp`, `udp6`, `unix stream`. */
-export function nameProtocol({ family, type, protocol }: SocketRecord): string {
+function nameProtocol({ family, type, protocol }: SocketRecord): string {
   const isIp = family === 2 || family === 10;
   const known = isIp ? PROTOCOLS[String(protocol)] : undefined;
   if (known !== undefined) return family === 10 ? `${known}6` : known;

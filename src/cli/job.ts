@@ -1,6 +1,6 @@
 // What `sallyport run` is to its child: who gets which signal, and who stops with whom.
 import type { Child } from '../launch/child.js';
-import type { ExitStatus } from '../launch/events.js';
+import type { ExitStatus } from '../launch/outcomes.js';
 import type { Session } from '../plan/session.js';
 
 /** Made before the child, so that no signal finds us without a handler and the child without us. */

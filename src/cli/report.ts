@@ -148,7 +148,7 @@ const ACCIDENTS =
   /^(chain|outcome\.(startedAt|durationMs|resourceUsage|treeUsage)|inheritance\.seen|.*\.(pid|inode|source))(\.|$)/;
 
 /** By path. Of pipes the inode is an accident; of files it is in the digest of the plan. */
-export function findChanges(before: unknown, after: unknown, path = ''): RecordDifference[] {
+function findChanges(before: unknown, after: unknown, path = ''): RecordDifference[] {
   if (ACCIDENTS.test(path) || isDeepStrictEqual(before, after)) return [];
   if (!isTree(before) || !isTree(after)) return [{ path, before, after }];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];

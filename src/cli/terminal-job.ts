@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import type { Child } from '../launch/child.js';
-import type { ExitStatus } from '../launch/events.js';
+import type { ExitStatus } from '../launch/outcomes.js';
 import { native } from '../native.js';
 import { forwardToGroup, Receiver } from './forward.js';
 import type { Job } from './job.js';

@@ -7,8 +7,8 @@ import {
   expectExit,
   listenForEvents,
   type ExitReceiver,
-  type ExitStatus,
 } from '../launch/events.js';
+import type { ExitStatus } from '../launch/outcomes.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
 import { openChannels } from './channels.js';

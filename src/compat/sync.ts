@@ -1,7 +1,8 @@
 // spawnSync: starts a program, feeds it, reads what it says, and waits for it, without the event loop.
 import { constants } from 'node:os';
 
-import type { ExitReceiver, ExitStatus } from '../launch/events.js';
+import type { ExitReceiver } from '../launch/events.js';
+import type { ExitStatus } from '../launch/outcomes.js';
 import { SyncWait } from '../launch/sync-wait.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';

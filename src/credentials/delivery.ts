@@ -68,7 +68,7 @@ export interface EnvDelivery {
 export type Delivery =
   EndpointDelivery | AwsProcessDelivery | GitProcessDelivery | FileDelivery | EnvDelivery;
 
-export const AWS_VALUES = ['AccessKeyId', 'SecretAccessKey', 'SessionToken'] as const;
+const AWS_VALUES = ['AccessKeyId', 'SecretAccessKey', 'SessionToken'] as const;
 
 /** Values that a mint must give for this delivery. */
 export function neededValues(delivery: Delivery): readonly string[] {

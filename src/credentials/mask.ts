@@ -7,7 +7,7 @@ import { Needles } from './needles.js';
 export const MASKED = '***';
 
 /** A shorter value would be found everywhere, and masking it would tell what it is. */
-export const SHORTEST_MASKED = 6;
+const SHORTEST_MASKED = 6;
 
 /** So long after its expiry a secret is still masked, in milliseconds: it may be on its way. */
 const AFTERLIFE = 3_600_000;

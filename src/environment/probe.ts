@@ -13,7 +13,7 @@ import type { PassEntry, PlanOptions, SpawnOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
 
 /** Letters of native/probe/probe.c. */
-export const TRY = {
+const TRY = {
   read: 'r',
   write: 'w',
   link: 'l',

@@ -3,7 +3,7 @@ import type { LaunchPlan } from '../plan/plan.js';
 import type { OutputOpener } from './channels.js';
 import { Child } from './child.js';
 import { endUnheld } from './discard.js';
-import type { Launched } from './events.js';
+import type { Launched } from './outcomes.js';
 import { linkToReaper } from './process-link.js';
 import { supervise, type Supervision } from './supervision.js';
 

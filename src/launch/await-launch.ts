@@ -4,7 +4,8 @@ import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { abortError, listenForAbort, type Cancellation } from './cancellation.js';
 import { discard } from './discard.js';
-import { countReference, expectLaunch, type Launched } from './events.js';
+import { countReference, expectLaunch } from './events.js';
+import type { Launched } from './outcomes.js';
 import { keepEvidence } from './evidence.js';
 import { launchError } from './failure.js';
 

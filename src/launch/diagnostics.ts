@@ -3,7 +3,7 @@ import { channel } from 'node:diagnostics_channel';
 
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { Child } from './child.js';
-import type { ExitStatus } from './events.js';
+import type { ExitStatus } from './outcomes.js';
 
 /** Message of `sallyport:launch`. Holds no value of a variable or argument. */
 export interface LaunchMessage {

@@ -2,7 +2,8 @@
 import { constants } from 'node:os';
 
 import { native } from '../native.js';
-import { ignoreExit, type Launched } from './events.js';
+import { ignoreExit } from './events.js';
+import type { Launched } from './outcomes.js';
 import { COMMAND } from './init-protocol.js';
 
 const { SIGKILL } = constants.signals;

@@ -39,19 +39,32 @@ const {
 /** MAX_ARG_STRLEN of the kernel: 32 pages for one string with its NUL, whatever ARG_MAX says. */
 const LONGEST_STRING = 131_072;
 
+type Fail = (step: string, advice: string, details: Partial<ErrorDetails>) => SallyportError;
+
 export function launchError(plan: LaunchPlan, failure: NativeFailure): SallyportError {
-  const { errno } = failure;
-  const syscall = `spawn ${plan.file}`;
-  const fail = (step: string, advice: string, details: Partial<ErrorDetails>): SallyportError =>
-    systemError(errno, step, advice, {
-      syscall,
+  const fail: Fail = (step, advice, details) =>
+    systemError(failure.errno, step, advice, {
+      syscall: `spawn ${plan.file}`,
       path: plan.file,
       stage: failure.stage as ErrorDetails['stage'],
       stageSource: 'reported',
       ...details,
     });
-
   if (failure.stage === 'verify') return verifyError(plan, failure);
+  if (failure.errno === EMFILE || failure.errno === ENFILE) {
+    return fail('open', adviseLimit(failure.errno), {
+      stage: 'descriptor',
+      stageSource: failure.stage === 'descriptor' ? 'reported' : 'inferred',
+    });
+  }
+  if (failure.stage === 'exec') return explainExec(plan, failure, fail);
+  if (failure.stage === 'launcher' && failure.path !== '') return explainExec(plan, failure, fail);
+  return explainStage(plan, failure, fail);
+}
+
+/** A step that has refused by its own name. */
+function explainStage(plan: LaunchPlan, failure: NativeFailure, fail: Fail): SallyportError {
+  const { errno } = failure;
   if (errno === ENOSYS && failure.stage === 'descriptor') return noExactClose();
   if (errno === ENOSYS && failure.stage === 'cwd') {
     return fail(
@@ -69,12 +82,6 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
       {},
     );
   }
-  if (errno === EMFILE || errno === ENFILE) {
-    return fail('open', adviseLimit(errno), {
-      stage: 'descriptor',
-      stageSource: failure.stage === 'descriptor' ? 'reported' : 'inferred',
-    });
-  }
   if (errno === EBADF && failure.stage === 'descriptor') {
     const advice = `a descriptor at or above the soft RLIMIT_NOFILE (${native().descriptorLimit()}) is open or named, so the rest cannot be closed: raise the limit, or close it`;
     return fail('closefrom', advice, {});
@@ -86,16 +93,15 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
     const { call, advice, path } = describeStep(failure);
     return fail(call, advice, path === '' ? {} : { stagePath: path });
   }
-  if (failure.stage === 'launcher' && failure.path === '') {
-    return fail('instruct the launcher', adviseLimit(errno), {});
-  }
-  if (failure.stage !== 'exec' && failure.stage !== 'launcher') {
-    return fail(failure.stage, adviseLimit(errno), {});
-  }
+  if (failure.stage === 'launcher') return fail('instruct the launcher', adviseLimit(errno), {});
+  return fail(failure.stage, adviseLimit(errno), {});
+}
 
+/** posix_spawn of the program or of the launcher, or the exec that the launcher reports. */
+function explainExec(plan: LaunchPlan, failure: NativeFailure, fail: Fail): SallyportError {
+  const { errno } = failure;
   // The launcher stood in the child's directory already and says itself what exec refused.
   const isReported = plan.route.launcher && failure.stage === 'exec';
-  const inferred = { stageSource: 'inferred' } as const;
   const known = { stageSource: isReported ? 'reported' : 'inferred', stage: 'exec' } as const;
   if (errno === E2BIG)
     return fail('execve', biggestEntries(plan), { ...known, stagePath: plan.executable });
@@ -105,12 +111,20 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
       stagePath: plan.executable,
     });
   }
-  if (isReported) {
-    const fault = findPathFault(plan.file, plan.executable, errno);
-    if (fault !== null) return fault;
-    const [advice, details] = execAdvice(plan, errno);
-    return fail('execve', advice, { ...details, ...known });
-  }
+  if (!isReported) return inferStep(plan, failure, fail);
+  const fault = findPathFault(plan.file, plan.executable, errno);
+  if (fault !== null) return fault;
+  const [advice, details] = execAdvice(plan, errno);
+  return fail('execve', advice, { ...details, ...known });
+}
+
+/** posix_spawn gives one errno for all that it does: what would be refused now was refused then. */
+function inferStep(
+  plan: LaunchPlan,
+  { stage, errno, path }: NativeFailure,
+  fail: Fail,
+): SallyportError {
+  const inferred = { stageSource: 'inferred' } as const;
   if (errno === EAGAIN || errno === ENOMEM) {
     return fail('clone', adviseLimit(errno), { ...inferred, stage: 'process' });
   }
@@ -134,14 +148,14 @@ export function launchError(plan: LaunchPlan, failure: NativeFailure): Sallyport
       stagePath: '/dev/null',
     });
   }
-  if (failure.stage === 'launcher') {
+  if (stage === 'launcher') {
     const advice =
       errno === EACCES
         ? 'make it executable by chmod 755, as `npm rebuild sallyport` does, on a mount without noexec'
         : `it belongs beside the addon: ${REBUILD}`;
     return fail('start the launcher', advice, {
       ...inferred,
-      stagePath: failure.path,
+      stagePath: path,
     });
   }
   const fault = findPathFault(plan.file, plan.executable, errno);

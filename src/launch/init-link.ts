@@ -3,15 +3,14 @@ import { constants } from 'node:os';
 
 import { native } from '../native.js';
 import { signalName } from '../signals.js';
+import type { ExitReceiver, ReportReceiver } from './events.js';
 import {
   toResourceUsage,
-  type ExitReceiver,
   type ExitStatus,
   type InitReport,
   type Launched,
-  type ReportReceiver,
   type ResourceUsage,
-} from './events.js';
+} from './outcomes.js';
 import { COMMAND, decodeExit, REPORT } from './init-protocol.js';
 
 const { ESRCH } = constants.errno;

@@ -1,5 +1,5 @@
 // The words between an init and us, native/launcher/instructions.h.
-import type { InitReport } from './events.js';
+import type { InitReport } from './outcomes.js';
 
 export const COMMAND = { end: 1, kill: 2, signal: 3, signalGroup: 4, release: 5 } as const;
 export const REPORT = { silent: 0, started: 1, exited: 2, signalled: 3, empty: 4 } as const;

@@ -1,6 +1,7 @@
 // What a Child needs of the process behind it, and the plain way to have it.
 import { native } from '../native.js';
-import { expectExit, type ExitReceiver, type Launched } from './events.js';
+import { expectExit, type ExitReceiver } from './events.js';
+import type { Launched } from './outcomes.js';
 
 export interface ProcessLink {
   readonly pid: number;

@@ -1,5 +1,4 @@
 // Waits without the event loop: for descriptors, for times, for what becomes of launches and children.
-
 import { systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import {
@@ -12,14 +11,8 @@ import {
 } from '../native-binding.js';
 import { native } from '../native.js';
 import { withoutPrototype } from '../own-properties.js';
-import {
-  toExitStatus,
-  toInitReport,
-  toOutcome,
-  type ExitReceiver,
-  type Launched,
-  type ReportReceiver,
-} from './events.js';
+import type { ExitReceiver, ReportReceiver } from './events.js';
+import { toExitStatus, toInitReport, toOutcome, type Launched } from './outcomes.js';
 import { keepEvidence } from './evidence.js';
 import { launchError } from './failure.js';
 import { withRequest } from './request.js';

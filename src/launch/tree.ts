@@ -14,8 +14,8 @@ import {
   expectReports,
   listenForEvents,
   type ExitReceiver,
-  type Launched,
 } from './events.js';
+import type { Launched } from './outcomes.js';
 import { launchError } from './failure.js';
 import { InitLink, type InitEnd, type InitEvents } from './init-link.js';
 import type { ProcessLink } from './process-link.js';

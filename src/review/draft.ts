@@ -14,7 +14,7 @@ import type {
 import { SHELLS } from './parse.js';
 
 /** Stands where somebody has to write why. */
-export const TO_BE_STATED = 'to be stated';
+const TO_BE_STATED = 'to be stated';
 
 /**
  * No secret gets into it: what looks like one becomes a granted variable or an operand, and what this

@@ -2,7 +2,7 @@
 import { invalid, refused } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import type { Child } from '../launch/child.js';
-import type { ResourceUsage } from '../launch/events.js';
+import type { ResourceUsage } from '../launch/outcomes.js';
 import type { Takeover } from '../launch/launch.js';
 import type { RawOptions } from '../plan/options.js';
 import {

@@ -1,7 +1,7 @@
 // The report of a run: separate facts, each with what it rests on, never merged into one "ok".
 import { SallyportError, type Difference, type Stage, type StageSource } from '../errors.js';
 import type { SeenDescriptor } from '../launch/evidence.js';
-import type { ExitStatus, ResourceUsage } from '../launch/events.js';
+import type { ExitStatus, ResourceUsage } from '../launch/outcomes.js';
 import { phraseCount } from '../phrase-count.js';
 import { describePlan, type PlanDescription } from '../plan/describe.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';

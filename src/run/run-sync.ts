@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 
 import type { SallyportError } from '../errors.js';
-import type { ExitStatus } from '../launch/events.js';
+import type { ExitStatus } from '../launch/outcomes.js';
 import { splitArguments } from '../launch/spawn.js';
 import { SyncWait } from '../launch/sync-wait.js';
 import type { RawOptions } from '../plan/options.js';
@@ -139,19 +139,13 @@ class SyncRun {
     if (isEnding()) contained.end(grace);
     wait.until(() => contained.status !== null || hasEnded());
     const durationMs = this.#clock.elapsed();
-    let unreadable = 0;
-    if (!isEnding()) {
-      // The target has ended by itself: what it wrote is read, and for others who hold its pipes there
-      // is some patience. Where the run is being ended nothing is waited for but its end.
-      finishReading(channels, drain, isEnding, wait);
-      if (!isEnding()) unreadable = stopReading(channels);
-    }
+    const unreadableBefore = this.#readOutput(channels, wait);
     contained.end(grace);
     wait.until(hasEnded);
     const status = takeStatus(contained, wait);
     // Whoever has a pipe open now is outside of the run, or cannot be ended.
     finishReading(channels, Math.min(drain, grace), () => false, wait);
-    unreadable = Math.max(unreadable, stopReading(channels));
+    const unreadableAfter = stopReading(channels);
     const input = files.input.stop();
     const areDelivered = (): boolean => channels.every(({ isDelivered }) => isDelivered);
     wait.until(() => areDelivered() || isEnding());
@@ -173,11 +167,19 @@ class SyncRun {
       output: reportChannels(channels, limitReading(isLate)),
       input,
       end: contained.ended ?? NOTHING_LEFT,
-      unreadableHolders: unreadable,
+      unreadableHolders: Math.max(unreadableBefore, unreadableAfter),
     });
     files.appendRecord(report);
     if (this.#fault !== undefined) throw this.#fault;
     return report;
+  }
+
+  /** As `readOutput` of run.ts. */
+  #readOutput(channels: Channels, wait: SyncWait): number {
+    const isEnding = (): boolean => this.#kind !== undefined;
+    if (isEnding()) return 0;
+    finishReading(channels, this.#wish.drain, isEnding, wait);
+    return isEnding() ? 0 : stopReading(channels);
   }
 
   #openChannels({ plan, ours }: SyncContained, wait: SyncWait, files: SyncFiles): Channels {

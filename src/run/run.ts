@@ -1,6 +1,6 @@
 // Starts a program, watches over it, ends what is left of it, and gives a report.
 import { SallyportError } from '../errors.js';
-import type { ExitStatus } from '../launch/events.js';
+import type { ExitStatus } from '../launch/outcomes.js';
 import { splitArguments } from '../launch/spawn.js';
 import { loopTimers } from '../launch/timers.js';
 import { describePlan } from '../plan/describe.js';
@@ -150,23 +150,11 @@ async function accompany(
 
   await Promise.race([child.exited, contained.ended]);
   const durationMs = clock.elapsed();
-  let unreadable = 0;
-  if (ending.kind === undefined) {
-    // The target has ended by itself: what it wrote is read, and for others who hold its pipes there
-    // is some patience. Where the run is being ended nothing is waited for but its end.
-    await finishReading(channels, wish.drain, ending.begun);
-    if (ending.kind === undefined) unreadable = await stopReading(channels);
-  }
+  const unreadableBefore = await readOutput(channels, wish, ending);
   contained.end(wish.grace);
   const end = await contained.ended;
   const status = await takeStatus(contained, end);
-  if (isOpen(channels)) {
-    // Whoever has a pipe open now is outside of the run, or cannot be ended.
-    const patience = new Patience(wish.grace);
-    await finishReading(channels, wish.drain, patience.over);
-    patience.cancel();
-    unreadable = Math.max(unreadable, await stopReading(channels));
-  }
+  const unreadableAfter = await readRest(channels, wish);
   const input = files.input.stop();
   await files.flush(channels, ending.begun, wish.grace);
   const output = await reportChannels(channels, ending);
@@ -185,11 +173,32 @@ async function accompany(
     input,
     method: wish.containment,
     end,
-    unreadableHolders: unreadable,
+    unreadableHolders: Math.max(unreadableBefore, unreadableAfter),
   });
   await files.appendRecord(report);
   if (ending.fault !== undefined) throw ending.fault;
   return report;
+}
+
+/**
+ * Once the target has ended by itself: what it wrote is read, and for others who hold its pipes there is
+ * some patience. Where the run is being ended nothing is waited for but its end.
+ *
+ * @returns as `stopReading`
+ */
+async function readOutput(channels: Channels, wish: RunWish, ending: Ending): Promise<number> {
+  if (ending.kind !== undefined) return 0;
+  await finishReading(channels, wish.drain, ending.begun);
+  return ending.kind === undefined ? stopReading(channels) : 0;
+}
+
+/** Whoever has a pipe open now is outside of the run, or cannot be ended. @returns as `stopReading` */
+async function readRest(channels: Channels, { grace, drain }: RunWish): Promise<number> {
+  if (!isOpen(channels)) return 0;
+  const patience = new Patience(grace);
+  await finishReading(channels, drain, patience.over);
+  patience.cancel();
+  return stopReading(channels);
 }
 
 function watchStall(

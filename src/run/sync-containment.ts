@@ -1,7 +1,7 @@
 // How a run without the event loop is held together, by the same methods and to the same end.
 import { constants } from 'node:os';
 
-import type { ExitStatus } from '../launch/events.js';
+import type { ExitStatus } from '../launch/outcomes.js';
 import { publishExit, publishLaunch } from '../launch/diagnostics.js';
 import type { SyncStarted, SyncWait } from '../launch/sync-wait.js';
 import { native } from '../native.js';

@@ -1,7 +1,7 @@
 // Containment by an init for a run without the event loop.
 import { inodeOf } from '../descriptor-io.js';
 import { publishExit, publishLaunch } from '../launch/diagnostics.js';
-import type { ExitStatus } from '../launch/events.js';
+import type { ExitStatus } from '../launch/outcomes.js';
 import { InitLink } from '../launch/init-link.js';
 import type { SyncStarted, SyncWait } from '../launch/sync-wait.js';
 import type { LaunchPlan } from '../plan/plan.js';

@@ -213,7 +213,7 @@ function findAncestor(
   return null;
 }
 
-export function* ancestorsOf(
+function* ancestorsOf(
   process: ScannedProcess,
   byPid: ReadonlyMap<number, ScannedProcess>,
 ): Generator<ScannedProcess> {
