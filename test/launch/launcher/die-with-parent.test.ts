@@ -207,13 +207,16 @@ describe('what else ends', () => {
            (async () => {
              const children = [spawn('/bin/sh', first, options), await launch('/bin/sh', second, options)];
              await new Promise((resolve) => control.stdout.once('data', resolve));
+             // Ends the Worker, once that has been heard: its exit may overtake a message.
+             parentPort.once('message', () => process.exit());
              parentPort.postMessage([control.pid, ...children.map(({ pid }) => pid)]);
-             process.exit(); // ends the Worker
            })();`,
           { eval: true, workerData: { from, fifos, code, witness: [find('witness'), '--hold'] } },
         );
         const pids = await new Promise<number[]>((resolve) => worker.once('message', resolve));
-        await new Promise((resolve) => worker.once('exit', resolve));
+        const ended = new Promise((resolve) => worker.once('exit', resolve));
+        worker.postMessage('end');
+        await ended;
         const [control = 0, ...children] = pids;
         // The control: asked for by a child of the Worker's thread itself.
         await processes.waitFor('the end of the control', () => processes.hasEnded(control));
