@@ -225,7 +225,14 @@ export class Child extends EventEmitter<ChildEvents> {
   }
 
   #receiveExit(status: ExitStatus): void {
-    this.#announce();
+    try {
+      this.#announce();
+    } catch (error) {
+      // What a listener of the start throws is uncaught; the exit is told all the same.
+      process.nextTick(() => {
+        throw error;
+      });
+    }
     this.#setReferenced(false);
     this.#running = false;
     this.exitCode = status.code;

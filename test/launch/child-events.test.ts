@@ -105,6 +105,35 @@ describe('events', () => {
   });
 });
 
+it('an exception in a listener of the start loses neither exit nor close, also of a child that ends first', async () => {
+  const seen = await inNode(async ({ sallyport, processes, fixture }) => {
+    const uncaught: string[] = [];
+    process.removeAllListeners('uncaughtException');
+    process.on('uncaughtException', (error) => uncaught.push(error.message));
+    const events: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      const child = sallyport.spawn(fixture('exit_fast'), [], { stdio: 'pipe' });
+      for (const event of ['spawn', 'exit'] as const) {
+        child.on(event, () => {
+          events.push(event);
+          throw new Error(event);
+        });
+      }
+      const closed = new Promise((resolve) => child.once('close', resolve));
+      // Before the turn in which its start would be told: its exit comes along.
+      await processes.waitFor('its end', () => processes.hasEnded(child.pid));
+      if ((await child.exited).code !== 0) throw new Error('another exit');
+      await closed;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    return { events, uncaught };
+  }, null);
+  const each = ['spawn', 'exit'];
+  const all = [...each, ...each, ...each];
+  expect(seen.events).toEqual(all);
+  expect(seen.uncaught.sort()).toEqual([...all].sort());
+});
+
 describe('properties', () => {
   const properties = (child: Child) => ({
     exitCode: child.exitCode,
