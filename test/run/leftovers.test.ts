@@ -44,6 +44,70 @@ it.each(ways)('200 runs at once by %s: every report right, nothing left', async 
   expect(seen).toEqual({ wrong: 0, more: true, children: true, left: [] });
 });
 
+it('what a caller throws, wherever he is asked, leaves nothing', async () => {
+  const seen = await inNode(async ({ sallyport, processes, storm, require }) => {
+    const { Readable, Writable } = require('node:stream') as typeof import('node:stream');
+    const { run, runSync, runLines } = sallyport;
+    const fail = (): never => {
+      throw new Error('made up');
+    };
+    const pass = [{ fd: storm.openInheritable('/etc/hosts', 30), as: 5 }];
+    const calls: Record<string, () => unknown> = {
+      'a line': () => run('yes', [], { pass, output: { stdout: { to: fail } } }),
+      'a line, later': () =>
+        run('yes', [], { pass, output: { stdout: { to: async () => fail() } } }),
+      'a line, runSync': () => runSync('yes', [], { pass, output: { stdout: { to: fail } } }),
+      'a mask': () => run('yes', [], { pass, output: { mask: fail } }),
+      'a stream that is read': () => run('cat', [], { pass, input: new Readable({ read: fail }) }),
+      'a stream that is written': () =>
+        run('echo', ['x'], { pass, output: { stdout: { to: new Writable({ write: fail }) } } }),
+      'a loop over lines': async () => {
+        for await (const line of runLines('yes', [], { pass })) if (line !== '') fail();
+      },
+      'an option': () =>
+        sallyport.spawn('true', [], {
+          pass,
+          get env(): never {
+            return fail();
+          },
+        }),
+    };
+    const round = async (): Promise<string[]> => {
+      const threw: string[] = [];
+      for (const [name, call] of Object.entries(calls)) {
+        try {
+          await call();
+        } catch (error) {
+          if ((error as Error).message !== 'made up') throw error;
+          threw.push(name);
+        }
+      }
+      return threw;
+    };
+    const threw = await round();
+    const before = processes.countBesidesSockets();
+    for (let count = 0; count < 8; count++) await round();
+    await processes.waitFor('nothing more', () => processes.countBesidesSockets() <= before);
+    // A loop that is left does not wait for the end of its run.
+    await processes.waitFor('nobody', () => processes.listChildren().length === 0);
+    const after = processes.countBesidesSockets();
+    storm.openInheritable('/dev/null');
+    return { threw, control: processes.countBesidesSockets() - after };
+  }, null);
+  // Streams are told of in the report.
+  expect(seen).toEqual({
+    threw: [
+      'a line',
+      'a line, later',
+      'a line, runSync',
+      'a mask',
+      'a loop over lines',
+      'an option',
+    ],
+    control: 1,
+  });
+});
+
 it('a run leaves the process free to end', async () => {
   // By itself, within the deadline of the script: no timer, thread or descriptor holds it.
   const kinds = await inNode(async ({ sallyport }) => {
