@@ -17,9 +17,11 @@ const refusals = (wrap: string[], only: 'all' | 'launcher') =>
       const { watchDescriptors } = require(
         `${root}/test/support/lanes.cjs`,
       ) as typeof import('../support/lanes.cjs');
-      // Lanes and all that stays are there before the count.
+      // Lanes and all that stays are there before the count. No pipes: those would close during it.
       for (const noNewPrivileges of [true, false]) {
-        await sallyport.launch('true', [], { noNewPrivileges }).catch(() => undefined);
+        const options = { noNewPrivileges, stdio: 'null' } as const;
+        const first = await sallyport.launch('true', [], options).catch(() => undefined);
+        await first?.exited;
       }
       const watch = watchDescriptors();
       const start: Record<string, () => unknown> = {
