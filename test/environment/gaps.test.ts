@@ -38,6 +38,17 @@ type World = Record<'before' | 'unasked' | 'owner' | 'unshielded' | 'other' | 'p
 };
 
 const OWNER = '12345';
+/** Of a home: for their owner only. */
+const SECRET = [
+  '.aws/credentials',
+  '.netrc',
+  '.ssh/id_ed25519',
+  '.docker/config.json',
+  '.kube/config',
+  '.config/gh/hosts.yml',
+  '.git-credentials',
+  '.gitconfig',
+] as const;
 // In the databases, so that the group is known too.
 const OTHER = '65534';
 
@@ -49,7 +60,8 @@ needs('unshare', 'setpriv', 'root').describe('on a host full of credentials, all
     chmodSync(scratch, 0o755);
     const copy = copyPackage();
     const script = path.join(import.meta.dirname, 'world.cjs');
-    const args = [script, path.join(copy, 'dist/cli/main.js'), scratch, OWNER, OTHER];
+    const cli = path.join(copy, 'dist/cli/main.js');
+    const args = [script, cli, scratch, OWNER, OTHER, JSON.stringify(SECRET)];
     const { stdout, stderr } = spawnSync(
       'unshare',
       ['--mount', '--net', process.execPath, ...args],
@@ -64,7 +76,7 @@ needs('unshare', 'setpriv', 'root').describe('on a host full of credentials, all
     const { report, code } = world.owner;
     expect(code).toBe(1);
     expect(report).toMatchObject({ version: 1, uid: 12345, gid: 12345 });
-    for (const file of ['.aws/credentials', '.ssh/id_ed25519']) {
+    for (const file of SECRET) {
       expect(find(report, 'disk', file)).toMatchObject({
         state: 'open',
         mechanism: null,
@@ -94,8 +106,7 @@ needs('unshare', 'setpriv', 'root').describe('on a host full of credentials, all
   it('as another user each is closed by uid', () => {
     const { report } = world.other;
     for (const [kind, subject] of [
-      ['disk', '.aws/credentials'],
-      ['disk', '.ssh/id_ed25519'],
+      ...SECRET.map((file) => ['disk', file] as const),
       ['ssh-agent', 'agent.7'],
       ['control-socket', '/run/docker.sock'],
       ['cache', '/.rustup'],

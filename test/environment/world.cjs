@@ -1,15 +1,16 @@
 // A host with an agent, credentials, a docker.sock and a metadata service, all made up, in mount and
 // network namespaces of its own; prints what `sallyport gaps` says there as each of several users.
 //
-//   unshare --mount --net node world.cjs CLI SCRATCH OWNER OTHER
+//   unshare --mount --net node world.cjs CLI SCRATCH OWNER OTHER '["FILE"]'
 'use strict';
 const { execFileSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
 
-const [cli, scratch, owner, other] = process.argv.slice(2);
+const [cli, scratch, owner, other, secret] = process.argv.slice(2);
 const home = `${scratch}/home`;
+const SECRET = JSON.parse(secret);
 // Where ssh-agent(1) has its own; looked for there, whatever variables say.
 const agents = fs.mkdtempSync('/tmp/ssh-');
 const agent = `${agents}/agent.7`;
@@ -50,12 +51,13 @@ function gaps(uid, ...options) {
 
 async function main() {
   prepare();
-  for (const folder of ['.aws', '.ssh', '.rustup']) {
+  const folders = ['.aws', '.ssh', '.docker', '.kube', '.config', '.config/gh', '.rustup'];
+  for (const folder of folders) {
     fs.mkdirSync(`${home}/${folder}`, { recursive: true });
     own(`${home}/${folder}`, 0o755);
   }
   own(home, 0o755);
-  for (const file of ['.aws/credentials', '.ssh/id_ed25519']) {
+  for (const file of SECRET) {
     fs.writeFileSync(`${home}/${file}`, 'made-up-secret-1b9e');
     own(`${home}/${file}`, 0o600);
   }
