@@ -308,7 +308,7 @@ describe('what cannot be read', () => {
   });
 
   needs('another uid').it(
-    'is unknown and never clean: another uid, setuid, execute only',
+    'is unknown and never clean, of another uid and execute only',
     async () => {
       const seen = await inNode(
         async ({ sallyport, processes, require, scratch }) => {

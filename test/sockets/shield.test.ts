@@ -39,6 +39,8 @@ needs('another uid').describe('three attacks of a child on its parent, both of u
         fs.unlinkSync(file);
         const { fd: listener, port } = storm.listenInheritable();
         storm.setCloexec(listener, true);
+        // Of no use: /proc has the variables with which the process began.
+        delete process.env['SECRET_OF_PARENT'];
         const attack = async () => {
           const child = sallyport.spawn('python3', ['-c', attacks, String(fd), String(listener)], {
             stdio: ['null', 'pipe', 'inherit'],
@@ -51,8 +53,15 @@ needs('another uid').describe('three attacks of a child on its parent, both of u
         sallyport.shieldParent();
         const after = await attack();
         const own = sallyport.auditSelf({ origins: false });
+        const child = sallyport.spawn('sleep', ['60'], { stdio: 'null' });
+        const { verdict } = await processes.waitFor('the program', () => {
+          const audit = sallyport.auditProcess(child.pid, { against: child.plan });
+          return audit.command === 'sleep' && audit;
+        });
+        child.kill('SIGKILL');
         return {
           uid: process.getuid?.(),
+          child: verdict,
           port,
           before,
           after,
@@ -73,7 +82,8 @@ needs('another uid').describe('three attacks of a child on its parent, both of u
       'Permission denied',
       'Operation not permitted',
     ]);
-    // Looking at ourselves still works.
+    // Looking at ourselves still works, and at children.
+    expect(seen.child).toBe('clean');
     expect(seen.own.unreadable).toBeUndefined();
     expect(seen.own.count).toBeGreaterThan(5);
   });
