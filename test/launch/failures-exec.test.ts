@@ -99,6 +99,7 @@ describe.each<[string, SpawnOptions, SallyportError['stageSource']]>([
       const error = await failure('true', args, options);
       expect(error).toMatchObject({ code: 'E2BIG', errno: -7 });
       expect(error.message).toMatch(says);
+      expect(error.message).toContain('pass large data by stdin or a file');
       expect(error.message.length).toBeLessThan(600);
       expectWithout(error, secret);
     },

@@ -162,6 +162,67 @@ needs('strace').describe('under strace', () => {
     for (const line of readCreations(output)) expect(line).toMatch(/CLONE_VM\|CLONE_VFORK/);
   });
 
+  it.each<[string, string, number]>([
+    ['ETXTBSY', 'busy', 7],
+    ['E2BIG', 'big', 1],
+    ['ENOEXEC', 'empty', 1],
+  ])('%s: nothing else is tried again', async (code, name, times) => {
+    const output = path.join(scratch, `${name}.trace`);
+    const seen = await inNode(
+      ({ sallyport, require, scratch: own, fixture }, program) => {
+        const fs = require('node:fs') as typeof import('node:fs');
+        const file = `${own}/${program}`;
+        fs.writeFileSync(file, program === 'empty' ? '' : fs.readFileSync(fixture('exit_fast')));
+        fs.chmodSync(file, 0o755);
+        const writer = program === 'busy' ? fs.openSync(file, 'r+') : undefined;
+        try {
+          sallyport.spawn(file, program === 'big' ? ['x'.repeat(131_072)] : []);
+        } catch (error) {
+          return (error as NodeJS.ErrnoException).code;
+        } finally {
+          if (writer !== undefined) fs.closeSync(writer);
+        }
+        return 'started';
+      },
+      name,
+      { wrap: trace(output, 'execve') },
+    );
+    expect(seen).toBe(code);
+    const tries = readFileSync(output, 'utf8').matchAll(
+      new RegExp(`execve\\("[^"]*/${name}"`, 'g'),
+    );
+    expect([...tries]).toHaveLength(times);
+  });
+
+  it('the processes of a run are found and ended without any program', async () => {
+    const output = path.join(scratch, 'ended.trace');
+    const kinds = await inNode(
+      async ({ sallyport, fixture }) => {
+        process.env['PATH'] = '/no/such';
+        const ended = { deadline: 200, grace: 20, drain: 20 };
+        const tree = (mark: string) => [mark, 'ignore', 'group'];
+        const lost = ['-c', 'kill -KILL $PPID; exec "$@"', 'sh', fixture('tree'), ...tree('lost')];
+        const reports = [
+          await sallyport.run(fixture('tree'), tree('group'), { ...ended, containment: 'group' }),
+          sallyport.runSync(fixture('tree'), tree('init'), ended),
+          await sallyport.run('sh', lost, ended),
+        ];
+        return reports.map(({ outcome, cleanup }) => [outcome.kind, cleanup.survivors.length]);
+      },
+      null,
+      { wrap: trace(output, 'execve') },
+    );
+    expect(kinds).toEqual([
+      ['deadline', 0],
+      ['deadline', 0],
+      ['lost', 0],
+    ]);
+    const names = [...readFileSync(output, 'utf8').matchAll(/execve\("[^"]*\/([^"]*)"/g)];
+    expect([...new Set(names.map(([, name]) => name))].sort()).toEqual([
+      ...['node', 'sallyport-launcher', 'sh', 'tree'],
+    ]);
+  });
+
   it('signals go by pidfd and never by pid; nobody waits for any child', async () => {
     const output = path.join(scratch, 'signals.trace');
     const signal = await inNode(
