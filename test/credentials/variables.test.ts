@@ -12,7 +12,8 @@ import { createEnvironment } from '../../src/index.js';
 import { strictProfile } from '../../src/review.js';
 import { contained } from '../run/support.js';
 import { makeScratch } from '../support/fixtures.js';
-import { madeUpPassword, refusalOf, runId } from './support/scenes.js';
+import { FakeAws } from './support/fake-aws.js';
+import { developmentRole, madeUpPassword, refusalOf, runId } from './support/scenes.js';
 
 const delivery = { by: 'env', variables: { DATABASE_PASSWORD: 'password' } } as const;
 
@@ -70,6 +71,54 @@ describe('a credential delivered by variables', () => {
       contained,
     );
     expect(report.outcome.code).toBe(0);
+  });
+
+  it('is what the AWS SDK uses, beside the URL of a database, in a run that is shorter', async () => {
+    const aws = await FakeAws.start(60_000);
+    const role = developmentRole(aws, {
+      delivery: {
+        by: 'env',
+        variables: {
+          AWS_ACCESS_KEY_ID: 'AccessKeyId',
+          AWS_SECRET_ACCESS_KEY: 'SecretAccessKey',
+          AWS_SESSION_TOKEN: 'SessionToken',
+        },
+      },
+    });
+    const database = madeUpPassword(60_000, {
+      name: 'database',
+      delivery: { by: 'env', variables: { DATABASE_URL: 'url' } },
+      mint: () => ({
+        values: { url: 'postgres://app:made-up-4c1d@127.0.0.1/development' },
+        expiresAt: new Date(Date.now() + 60_000),
+      }),
+    });
+    const broker = createCredentialBroker({ runId, sources: [role, database.source] });
+    const client = path.join(import.meta.dirname, 'clients/s3.mjs');
+    const script = '"$0" "$1" "$2" 1 1 && env | cut -d= -f1';
+    const report = await runWithCredentials(
+      broker,
+      'sh',
+      ['-c', script, process.execPath, client, aws.endpoint],
+      {
+        ...contained,
+        deadline: 30_000,
+        env: createEnvironment({ runId, set: { AWS_REGION: 'eu-west-1' } }),
+      },
+    );
+    const [answer, ...names] = report.output.stdout.text.trim().split('\n');
+    expect(answer, report.output.stderr.text).toBe(`{"ok":"for agent-${runId}"}`);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'AWS_ACCESS_KEY_ID',
+        'AWS_REGION',
+        'AWS_SECRET_ACCESS_KEY',
+        'AWS_SESSION_TOKEN',
+        'DATABASE_URL',
+      ]),
+    );
+    expect(aws.calls.map(({ session }) => session)).toEqual([`agent-${runId}`]);
+    await aws.stop();
   });
 
   it('is refused where two set the same', async () => {
