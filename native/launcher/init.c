@@ -201,6 +201,8 @@ static void TakeCommands(void) {
 /* In the child of the fork. What is ours is close-on-exec. */
 __attribute__((noreturn)) static void StartProgram(char* block, int status) {
   const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
+  /* As it is after an exec: whoever started us may look at it while it holds. */
+  CALL5(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
   /* By the program to be, which may kill its init as soon as it runs: whoever has seen the end of
      the status pipe finds this, whatever has become of us. */
   const struct LauncherReport started =
@@ -249,6 +251,9 @@ void BeInit(char* block, int status) {
   const long signals = CALL4(__NR_signalfd4, -1, &children, sizeof children, SFD_FLAGS);
   if (signals < 0) Refuse(status, STEP_INSTRUCTIONS, signals, 0);
 
+  /* What we say is believed: a program of the same user must not take our socket by pidfd_getfd(2)
+     or ptrace(2) and say it. Before there is one. */
+  CALL5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
   const long child = CALL5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
   if (child < 0) Refuse(status, STEP_INSTRUCTIONS, child, 0);
   if (child == 0) StartProgram(block, status);

@@ -47,18 +47,29 @@ export interface InitListener {
   ended(end: InitEnd): void;
 }
 
+const inits = new Set<number>();
+
+/** It holds a socket to us and nothing else, and lets nobody look. */
+export function isInitOfOurs(pid: number): boolean {
+  return inits.has(pid);
+}
+
 export class InitLink {
   readonly #id: number;
+  readonly #pid: number;
   readonly #listener: InitListener;
   readonly #signalled: SentSignal[] = [];
   readonly #released: number[] = [];
   #programEnded = false;
   #empty: InitReport | null = null;
   #reaped = false;
+  #wasKilled = false;
   #silent = false;
 
-  constructor({ id }: Launched, listener: InitListener) {
+  constructor({ id, pid }: Launched, listener: InitListener) {
     this.#id = id;
+    this.#pid = pid;
+    inits.add(pid);
     this.#listener = listener;
   }
 
@@ -71,8 +82,9 @@ export class InitLink {
       },
     });
     events.expectExit(id, {
-      receiveExit: () => {
+      receiveExit: ({ signal }) => {
         this.#reaped = true;
+        this.#wasKilled = signal !== null;
         this.#finish();
       },
     });
@@ -143,10 +155,12 @@ export class InitLink {
   }
 
   #finish(): void {
+    if (this.#reaped) inits.delete(this.#pid);
     if (!this.#reaped || !this.#silent) return;
     this.#tellExit(null);
     this.#listener.ended({
-      empty: this.#empty !== null,
+      // Who says so exits then. With the right to trace it (root) another could say it, and kill it.
+      empty: this.#empty !== null && !this.#wasKilled,
       signalled: this.#signalled,
       released: this.#released,
       usage: this.#empty === null ? null : toResourceUsage(this.#empty.usage),

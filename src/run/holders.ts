@@ -1,6 +1,7 @@
 // Who else has a pipe of ours open: other processes' descriptor tables, by the pipe's inode.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
+import { isInitOfOurs } from '../launch/init-link.js';
 import { isNumber, listPids, readExecutable } from './processes.js';
 
 /** A process that holds a pipe of the run. */
@@ -33,7 +34,7 @@ function scan<Key>(byTarget: ReadonlyMap<string, Key>): HolderScan<Key> {
   const holders = new Map<Key, PipeHolder[]>();
   let unreadable = 0;
   for (const pid of listPids()) {
-    if (pid === process.pid) continue;
+    if (pid === process.pid || isInitOfOurs(pid)) continue;
     const numbers = readTable(pid);
     if (numbers === undefined) unreadable += 1;
     for (const fd of numbers ?? []) {
