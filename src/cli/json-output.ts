@@ -1,4 +1,5 @@
 // What the command line prints as JSON, and what --report writes: the types that schema/ is made of.
+import { cleanJson } from '../clean-text.js';
 import type { LeakRecord } from '../compat/report.js';
 import type { CredentialReport } from '../credentials.js';
 import type { PreviewedGrant } from '../credentials/preview.js';
@@ -165,5 +166,5 @@ export interface CommandsOutput {
 export function printJson<Name extends keyof Outputs>(name: Name, value: Outputs[Name]): void {
   // One a line where there are more to come.
   const space = name === 'audit-change' ? 0 : 2;
-  print(`${JSON.stringify(value, null, space)}\n`);
+  print(`${cleanJson(value, space)}\n`);
 }

@@ -86,10 +86,11 @@ function verify(file: string, flags: ReportFlags): number {
   const checked = checkChain(readBytes(file));
   const { records, last, broken } = checked;
   if (flags.json === true) printJson('record-chain', checked);
-  else if (broken !== null) print(`${file}: broken at record ${broken.line}: ${broken.why}\n`);
+  else if (broken !== null)
+    print(`${clean(file)}: broken at record ${broken.line}: ${broken.why}\n`);
   else
     print(
-      `${file}: ${phraseCount(records, 'record')}, each with the digest of the one before; last ${last ?? 'none'}\n`,
+      `${clean(file)}: ${phraseCount(records, 'record')}, each with the digest of the one before; last ${last ?? 'none'}\n`,
     );
   return broken === null ? 0 : 1;
 }

@@ -3,6 +3,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
 
+import { clean, cleanJson } from '../clean-text.js';
 import { pinExecutable, planLaunch, type LaunchPlan } from '../index.js';
 import {
   formatReview,
@@ -119,16 +120,16 @@ function playOnExample(flags: ReviewFlags): number {
 
 export function draft(file: string, args: readonly string[], flags: RunFlags): number {
   const profile = parseProfile(profileFrom(planLaunch(file, args, optionsOfDraft(flags))));
-  print(`${JSON.stringify(profile, null, 2)}\n`);
+  print(`${cleanJson(profile, 2)}\n`);
   return 0;
 }
 
 export function check(path: string): number {
   const { name, executable, descriptors } = readProfile(path);
   const count = descriptors === undefined ? 'not stated' : String(descriptors.length);
-  print(
-    `${path}: a profile${name === undefined ? '' : ` (${name})`} of ${executable.path}; further descriptors: ${count}\n`,
-  );
+  const called = name === undefined ? '' : ` (${name})`;
+  const told = `${path}: a profile${called} of ${executable.path}; further descriptors: ${count}`;
+  print(`${clean(told)}\n`);
   return 0;
 }
 

@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 
+import { cleanJson } from '../clean-text.js';
 import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
 import { findEnd } from './chain.js';
@@ -98,7 +99,7 @@ function writeRecord(fd: number, report: RunReport): void {
   const { size } = fstatSync(fd);
   const { link, isCut } = findEnd(`/proc/self/fd/${fd}`, size);
   // On a line of its own: a record does not go the way of what somebody else began.
-  const line = Buffer.from(`${isCut ? '\n' : ''}${JSON.stringify({ ...report, chain: link })}\n`);
+  const line = Buffer.from(`${isCut ? '\n' : ''}${cleanJson({ ...report, chain: link }, 0)}\n`);
   const written = writeSync(fd, line);
   if (written < line.length) throw Object.assign(new Error(), { errno: -28, code: 'ENOSPC' });
 }

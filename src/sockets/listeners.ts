@@ -213,7 +213,7 @@ function findAncestor(
   return null;
 }
 
-function* ancestorsOf(
+export function* ancestorsOf(
   process: ScannedProcess,
   byPid: ReadonlyMap<number, ScannedProcess>,
 ): Generator<ScannedProcess> {

@@ -146,6 +146,41 @@ describe('profile', () => {
     expect((await withInput(`review --profile ${own}`)).code).toBe(0);
   });
 
+  it('nothing of a profile, of a plan or of a record acts on the terminal', async () => {
+    // CSI in two characters and in one, a bell, and what turns the line round.
+    const name = 'x\u001b[2J\u009b2J\u0007\u202e\u2028y';
+    const acting =
+      // eslint-disable-next-line no-control-regex -- they are what is looked for
+      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+    const file = path.join(scratch, 'odd.json');
+    const drafted = await runCli(['profile', 'draft', '--', '/bin/true', name]);
+    const profile = JSON.parse(drafted.stdout) as Profile;
+    expect(profile.arguments).toEqual([name]);
+    writeFileSync(file, JSON.stringify({ ...profile, name }));
+    const record = path.join(scratch, 'odd-record.jsonl');
+    const command = ['/bin/true', name];
+    const own = ['--env', `A${name}=1`];
+    const printed = [
+      drafted,
+      await runCli(['profile', 'check', file]),
+      await runCli(['review', '--profile', file, ...own]),
+      await runCli(['review', '--profile', file, ...own, '--json']),
+      await runCli(['run', '--profile', file, ...own]),
+      await runCli(['run', '--report', record, ...own, '--', ...command]),
+      await runCli(['report', record]),
+      await runCli(['report', record, '--json']),
+      await runCli(['run', '--explain', '--json', ...own, '--', ...command]),
+    ];
+    for (const { stdout, stderr } of printed) {
+      expect(stdout).not.toMatch(acting);
+      expect(stderr).not.toMatch(acting);
+    }
+    expect(readFileSync(record, 'utf8')).not.toMatch(acting);
+    expect(JSON.parse(printed[7]!.stdout)).toMatchObject({
+      inheritance: { environmentNames: expect.arrayContaining([`A${name}`]) },
+    });
+  });
+
   it('check names what is wrong, 125', async () => {
     const own = path.join(scratch, 'broken.json');
     writeFileSync(own, '{"profile": 1, "executabel": {}}');
