@@ -95,7 +95,7 @@ export function describeRefusal({ refusal, errno, pid }: ScannedProcess): string
     case 'process':
       return `/proc/${pid} cannot be read${why}`;
     case 'descriptors':
-      return `its descriptors cannot be read${why} (another user's process, one that changed its ids, or a program that may be executed and not read; or this process may not look at it)`;
+      return `its descriptors cannot be read${why} (another user's process, one that changed its ids or shields itself, the init of a run, or a program that may be executed and not read; or this process may not look at it)`;
     case 'details':
       return `flags and close-on-exec of its descriptors cannot be read${why}`;
     case 'threads':

@@ -35,6 +35,31 @@ needs('setuid programs', 'another uid').it(
   },
 );
 
+needs('another uid').it(
+  'the init of a run is not read by its user, and what is below it is',
+  async () => {
+    const seen = await inNode(
+      async ({ sallyport }) => {
+        const running = sallyport.run('sleep', ['60']);
+        await running.started;
+        const [, init, program] = sallyport.auditTree(process.pid);
+        running.abort();
+        await running;
+        return { init, program };
+      },
+      null,
+      { unprivileged: true },
+    );
+    expect(seen.init).toMatchObject({
+      commandLine: expect.arrayContaining(['sallyport-launcher']),
+    });
+    expect(seen.init?.unreadable).toContain('EACCES');
+    expect(seen.init?.unreadable).toContain('the init of a run');
+    expect(seen.program).toMatchObject({ command: 'sleep' });
+    expect(seen.program?.descriptors.map(({ fd }) => fd)).toEqual([0, 1, 2]);
+  },
+);
+
 // As before kernel 5.14, where fdinfo was for root alone.
 needs('root', 'unshare').it('descriptors whose flags cannot be read are never clean', async () => {
   const seen = await inNode(
