@@ -122,6 +122,11 @@ export class SallyportError extends Error {
   declare readonly stageSource?: StageSource;
   /** With `ERR_SALLYPORT_NOT_AS_PLANNED`: in what. */
   declare readonly differences?: readonly Difference[];
+  /**
+   * Of a run whose record could not be written when it was over: its report, a `RunReport`. Not
+   * enumerable, so that no log has it unasked.
+   */
+  declare readonly report?: unknown;
 
   constructor(message: string, fields: Fields) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause });

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { cleanJson } from '../clean-text.js';
 import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
+import { withoutPrototype } from '../own-properties.js';
 import { findEnd } from './chain.js';
 import type { RunReport } from './report.js';
 
@@ -78,10 +79,14 @@ export function appendRecordSync(fd: number, report: RunReport, path: string): v
   }
 }
 
-function unwritten(error: unknown, { plan }: RunReport, path: string): Error {
+/** With the report: the run has been, and nothing else tells of it. */
+function unwritten(error: unknown, report: RunReport, path: string): Error {
   const isLocked = (error as NodeJS.ErrnoException).errno === -osConstants.errno.EWOULDBLOCK;
   const advice = isLocked ? 'another process has locked it: give each its own file' : '';
-  return refusal(error, 'write', path, plan?.file ?? '', advice);
+  const refused = refusal(error, 'write', path, report.plan?.file ?? '', advice);
+  // A `get` on Object.prototype would be taken for one of this property.
+  const descriptor = withoutPrototype({ value: report, enumerable: false });
+  return Object.defineProperty(refused, 'report', descriptor);
 }
 
 /** False: somebody else has it, and may have it for a while. What is no file needs none. */

@@ -2,10 +2,19 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { closeSync, fstatSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
-import { createEnvironment, run, runSync, spawn, type RunReport } from '../../src/index.js';
+import {
+  createEnvironment,
+  run,
+  runSync,
+  spawn,
+  type RunReport,
+  type SallyportError,
+} from '../../src/index.js';
 import { native } from '../../src/native.js';
+import { thrown } from '../support/errors.js';
 import { makeScratch } from '../support/fixtures.js';
 import { contained } from './support.js';
 
@@ -135,9 +144,20 @@ describe('record', () => {
     expect(readRecords(record)).toHaveLength(1);
   });
 
-  it('that cannot be written rejects', async () => {
-    const running = run('true', [], { ...contained, record: '/dev/full' });
-    await expect(running).rejects.toMatchObject({ code: 'ENOSPC', stagePath: '/dev/full' });
+  it('that cannot be written rejects, and the report is not lost with it', async () => {
+    const options = { ...contained, record: '/dev/full' };
+    const caught = (error: unknown) => error as SallyportError;
+    const errors = [
+      await run('sh', ['-c', 'echo done'], options).then(() => null, caught),
+      thrown(() => runSync('sh', ['-c', 'echo done'], options)),
+    ];
+    for (const error of errors) {
+      expect(error).toMatchObject({ code: 'ENOSPC', stagePath: '/dev/full' });
+      const { outcome, output } = error?.report as RunReport;
+      expect([outcome.kind, output.stdout.text]).toEqual(['exited', 'done\n']);
+      // What a program printed is in no log of errors.
+      expect(inspect(error)).not.toContain('done');
+    }
   });
 });
 
