@@ -4,6 +4,7 @@ import { constants } from 'node:os';
 import { CommanderError } from 'commander';
 
 import type { SallyportError } from '../errors.js';
+import type { RunReport } from '../index.js';
 
 /** As env(1), nice(1) and the shells have them. */
 export const EXIT = { failed: 125, notExecutable: 126, notFound: 127, signalBase: 128 } as const;
@@ -69,6 +70,11 @@ function fromLibrary(error: SallyportError): Failure {
     // The library speaks of options of its own.
     const advice = message.includes('own PATH') ? ': write --env PATH' : '';
     return { sentence: message + advice, exitCode: EXIT.notFound };
+  }
+  if (error.report !== undefined) {
+    const { kind, code: ended, signal } = (error.report as RunReport).outcome;
+    const how = [kind, ended === null ? signal : `code ${ended}`].filter((part) => part !== null);
+    return { sentence: `${message}: not recorded: ${how.join(', ')}`, exitCode: EXIT.failed };
   }
   // Exec: it is there and cannot be executed. That a script's interpreter is missing counts as such.
   const exitCode = stage === 'lookup' || stage === 'exec' ? EXIT.notExecutable : EXIT.failed;

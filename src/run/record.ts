@@ -83,7 +83,8 @@ export function appendRecordSync(fd: number, report: RunReport, path: string): v
 function unwritten(error: unknown, report: RunReport, path: string): Error {
   const isLocked = (error as NodeJS.ErrnoException).errno === -osConstants.errno.EWOULDBLOCK;
   const advice = isLocked ? 'another process has locked it: give each its own file' : '';
-  const refused = refusal(error, 'write', path, report.plan?.file ?? '', advice);
+  const program = report.plan?.file ?? report.outcome.error?.path ?? '';
+  const refused = refusal(error, 'write', path, program, advice);
   // A `get` on Object.prototype would be taken for one of this property.
   const descriptor = withoutPrototype({ value: report, enumerable: false });
   return Object.defineProperty(refused, 'report', descriptor);

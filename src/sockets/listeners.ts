@@ -243,6 +243,9 @@ function tellHow(
     return `the same socket is open above it: ${chain.join(' ← ')}, so it was inherited from ${inheritedFrom}`;
   }
   const parent = byPid.get(process.parentPid);
+  if (process.parentPid === 0) {
+    return 'no process above it can be seen from here: opened by itself, or handed to it at its start';
+  }
   // Process 1 adopts orphans, and also starts services: which of the two nobody recorded.
   if (process.parentPid === 1) {
     return 'its parent is process 1, which has started it, or adopted it once its parent had ended: opened by itself, or inherited from one that has closed it since or is gone';

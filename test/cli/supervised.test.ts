@@ -328,3 +328,18 @@ describe('the shield', () => {
     ]);
   });
 });
+
+describe('a record that cannot be written', () => {
+  it.each([
+    ['sh', ['-c', 'exit 3'], 'exited, code 3'],
+    ['sh', ['-c', 'kill -KILL $$'], 'signaled, SIGKILL'],
+    ['/no/such', [], 'spawn-failed'],
+  ])('of %s %j: 125, and how it ended is said', async (program, args, how) => {
+    const options = ['--quiet', '--report', '/dev/full'];
+    const { code, stderr } = await runCli(['run', ...options, '--', program, ...args]);
+    expect([code, stderr]).toEqual([
+      125,
+      `sallyport: spawn ${program} ENOSPC: write '/dev/full': no space left on device: not recorded: ${how}\n`,
+    ]);
+  });
+});
