@@ -17,6 +17,7 @@ import {
   type ReviewEvidence,
 } from '../review.js';
 import { playEach } from '../review/cards.js';
+import { findUnstated } from '../review/draft.js';
 import { formatCards, formatGates } from '../review/print.js';
 import { UsageError } from './failure.js';
 import { printJson } from './json-output.js';
@@ -125,11 +126,14 @@ export function draft(file: string, args: readonly string[], flags: RunFlags): n
 }
 
 export function check(path: string): number {
-  const { name, executable, descriptors } = readProfile(path);
+  const profile = readProfile(path);
+  const { name, executable, descriptors } = profile;
   const count = descriptors === undefined ? 'not stated' : String(descriptors.length);
   const called = name === undefined ? '' : ` (${name})`;
   const told = `${path}: a profile${called} of ${executable.path}; further descriptors: ${count}`;
   print(`${clean(told)}\n`);
+  const unstated = findUnstated(profile);
+  if (unstated.length > 0) print(`still to be stated: ${clean(unstated.join(', '))}\n`);
   return 0;
 }
 

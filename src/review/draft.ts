@@ -117,3 +117,12 @@ const SECRET_VALUE = /:\/\/[^/\s]*@|^[A-Za-z0-9+_=.-]{24,}$|-----BEGIN /;
 function looksSecret(name: string, value: string): boolean {
   return SECRET_NAME.test(name) || SECRET_VALUE.test(value);
 }
+
+/** Where somebody still has to say why: the paths of what a draft left open. */
+export function findUnstated(value: unknown, at = ''): string[] {
+  if (value === TO_BE_STATED) return [at];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) =>
+    findUnstated(each, at === '' ? name : `${at}.${name}`),
+  );
+}

@@ -142,7 +142,13 @@ describe('profile', () => {
     const drafted = await withInput(`profile draft --cwd / -- /usr/bin/wc -l`);
     expect(drafted.code).toBe(0);
     writeFileSync(own, drafted.stdout);
-    expect((await runCli(['profile', 'check', own])).code).toBe(0);
+    const checked = await runCli(['profile', 'check', own]);
+    expect(checked).toMatchObject({
+      code: 0,
+      stdout: `${own}: a profile of /usr/bin/wc; further descriptors: 0\nstill to be stated: channels.stdin.reason\n`,
+    });
+    writeFileSync(own, drafted.stdout.replace('to be stated', 'its input'));
+    expect((await runCli(['profile', 'check', own])).stdout).not.toContain('stated');
     expect((await withInput(`review --profile ${own}`)).code).toBe(0);
   });
 
