@@ -6,7 +6,7 @@ import { clean } from '../clean-text.js';
 import { phraseCount } from '../phrase-count.js';
 import { formatLedger, ledger } from '../review.js';
 import { formatGates } from '../review/print.js';
-import { checkChain } from '../run/chain.js';
+import { checkChain, type ChainCheck } from '../run/chain.js';
 import { UsageError } from './failure.js';
 import { printJson, type RecordDifference, type RunRecord } from './json-output.js';
 import { print } from './output.js';
@@ -15,11 +15,13 @@ import { printLines } from './wrap.js';
 export interface ReportFlags {
   number?: string;
   verify?: boolean;
+  kept?: string;
   json?: boolean;
 }
 
 export function report(file: string, other: string | undefined, flags: ReportFlags): number {
   if (flags.verify === true) return verify(file, flags);
+  if (flags.kept !== undefined) throw new UsageError('--kept: goes with --verify: write that too');
   const record = pick(file, flags);
   if (other === undefined) {
     if (flags.json === true) printJson('run-record', record);
@@ -82,17 +84,31 @@ function pick(file: string, { number }: ReportFlags): RunRecord {
   );
 }
 
-function verify(file: string, flags: ReportFlags): number {
-  const checked = checkChain(readBytes(file));
+function verify(file: string, { kept, json }: ReportFlags): number {
+  if (kept !== undefined && !/^sha256:[0-9a-f]{64}$/.test(kept)) {
+    throw new UsageError("--kept: write it as 'report --verify' prints it: sha256: and 64 digits");
+  }
+  const checked = checkChain(readBytes(file), kept);
   const { records, last, broken } = checked;
-  if (flags.json === true) printJson('record-chain', checked);
-  else if (broken !== null)
-    print(`${clean(file)}: broken at record ${broken.line}: ${broken.why}\n`);
-  else
-    print(
-      `${clean(file)}: ${phraseCount(records, 'record')}, each with the digest of the one before; last ${last ?? 'none'}\n`,
-    );
-  return broken === null ? 0 : 1;
+  if (json === true) printJson('record-chain', checked);
+  else {
+    const found =
+      broken === null
+        ? `${phraseCount(records, 'record')}, each with the digest of the one before; last ${last ?? 'none'}`
+        : `broken at record ${broken.line}: ${broken.why}`;
+    print(`${clean(file)}: ${found}\n${phraseKept(checked)}`);
+  }
+  return broken === null && checked.kept !== null ? 0 : 1;
+}
+
+function phraseKept({ kept, broken }: ChainCheck): string {
+  if (kept === undefined) return '';
+  if (kept !== null) {
+    return `record ${kept} has the digest that was kept: up to there nothing was changed since\n`;
+  }
+  return broken === null
+    ? 'no record has the digest that was kept: some were cut off, or all were written anew\n'
+    : 'no record before that has the digest that was kept\n';
 }
 
 export function formatReport(record: RunRecord): string {

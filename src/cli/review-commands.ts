@@ -120,14 +120,15 @@ function addReport(program: Command): void {
     .argument('[other]', 'the records to compare with')
     .option('--number <N>', 'the Nth record of each file instead of the last')
     .option('--verify', 'check that each record carries the digest of the one before')
+    .option('--kept <DIGEST>', 'with --verify: the last digest of an earlier look must be there')
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
       `
 Exit code: 0; with two files 1 where they differ; with --verify 1 where the
-chain is broken; 125 sallyport failed or was called wrongly. A chain that is
-whole says nothing of records that were cut off at its end: keep its last digest
-elsewhere.
+chain is broken or lacks the kept digest; 125 sallyport failed or was called
+wrongly. A chain that is whole says nothing of records that were cut off at its
+end: keep its last digest elsewhere, and give it as --kept at the next look.
 
 Examples:
   sallyport report runs.jsonl

@@ -16,6 +16,8 @@ export interface ChainCheck {
   readonly last: string | null;
   /** Null: each record carries the digest of the one before. */
   readonly broken: ChainBreak | null;
+  /** Where a digest was given that was kept: the record that has it, from 1; null: none has. */
+  readonly kept?: number | null;
 }
 
 export interface ChainBreak {
@@ -78,20 +80,30 @@ function readLastLine(fd: number, size: number): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** @param bytes of a whole file of records: as text, other bytes might be the same */
-export function checkChain(bytes: Buffer): ChainCheck {
+/**
+ * @param bytes of a whole file of records: as text, other bytes might be the same
+ * @param kept a digest that was the last when it was kept
+ */
+export function checkChain(bytes: Buffer, kept?: string): ChainCheck {
   const lines = splitLines(bytes);
   const cut = lines.pop() ?? Buffer.alloc(0);
-  let previous: string | null = null;
+  let broken: ChainBreak | null = null;
+  const digests: string[] = [];
   for (const [index, line] of lines.entries()) {
-    const why = findFault(line, previous, index);
-    if (why !== null)
-      return { records: lines.length, last: previous, broken: { line: index + 1, why } };
-    previous = digestLine(line);
+    const why = findFault(line, digests.at(-1) ?? null, index);
+    if (why !== null) {
+      broken = { line: index + 1, why };
+      break;
+    }
+    digests.push(digestLine(line));
   }
-  const broken =
-    cut.length === 0 ? null : { line: lines.length + 1, why: 'it was not written whole' };
-  return { records: lines.length, last: previous, broken };
+  if (broken === null && cut.length > 0) {
+    broken = { line: lines.length + 1, why: 'it was not written whole' };
+  }
+  return {
+    ...{ records: lines.length, last: digests.at(-1) ?? null, broken },
+    ...(kept === undefined ? {} : { kept: digests.indexOf(kept) + 1 || null }),
+  };
 }
 
 /** What follows the last newline is the last of them. */

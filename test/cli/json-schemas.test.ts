@@ -42,6 +42,7 @@ afterAll(() => {
 interface Printed {
   processes?: object[];
   broken?: object | null;
+  last?: string | null;
   leaks?: object[];
   holders?: object[];
   explanation?: object | null;
@@ -201,7 +202,9 @@ describe('what a run prints and records', () => {
       expectFits('run-record', record);
       await print('run-record', ['report', '--json', records]);
     }
-    await print('record-chain', ['report', '--verify', '--json', records]);
+    const chain = await print('record-chain', ['report', '--verify', '--json', records]);
+    const kept = ['--kept', String(chain.value.last)];
+    await print('record-chain', ['report', '--verify', ...kept, '--json', records]);
     await runCli(['run', '--report', other, 'true']);
     const { code } = await print('record-differences', ['report', '--json', records, other]);
     expect(code).toBe(1);

@@ -230,7 +230,20 @@ describe('report', () => {
     expect(second.code).toBe(1);
     expect(second.stdout).toMatch(/^admission\.decision: "accept" → "reject"$/m);
 
-    expect((await runCli(['report', '--verify', one])).code).toBe(0);
+    const whole = await runCli(['report', '--verify', one]);
+    expect(whole.code).toBe(0);
+    const kept = /sha256:\S+/.exec(whole.stdout)![0];
+    const grown = await runCli(['report', '--verify', '--kept', kept, one]);
+    expect(grown).toMatchObject({ code: 0, stdout: expect.stringContaining('record 2 has the') });
+    const cut = await runCli(['report', '--verify', '--kept', kept, same]);
+    expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining('no record has the') });
+    for (const options of [
+      ['--kept', kept],
+      ['--verify', '--kept', 'sha256:1'],
+    ]) {
+      const wrong = await runCli(['report', ...options, one]);
+      expect(wrong).toMatchObject({ code: 125, stderr: expect.stringMatching(/--kept: .*write/) });
+    }
     writeFileSync(one, readFileSync(one, 'utf8').replace('"accept"', '"reject"'));
     const broken = await runCli(['report', '--verify', one]);
     expect(broken.code).toBe(1);

@@ -63,6 +63,23 @@ describe('a chain', () => {
     expect(shorter.last).not.toBe(check(join(lines)).last);
   });
 
+  it('is told from another that is whole as well by a digest that was kept', () => {
+    const look = (some: string[], kept: string) => checkChain(Buffer.from(join(some)), kept);
+    const kept = look(lines.slice(0, 5), '').last ?? '';
+    // It has grown since.
+    expect(look(lines, kept)).toMatchObject({ broken: null, kept: 5 });
+    // Some were cut off, or all were written anew from one on.
+    expect(look(lines.slice(0, 4), kept)).toMatchObject({ broken: null, kept: null });
+    const anew: string[] = [];
+    for (const line of lines) {
+      const changed = line.replace('"version":1', `"version":1,"x":${anew.length === 1}`);
+      const previous = anew.length === 0 ? null : digestLine(anew.at(-1) ?? '');
+      anew.push(changed.replace(/"previous":[^,]*/, `"previous":${JSON.stringify(previous)}`));
+    }
+    expect(look(anew, kept)).toMatchObject({ broken: null, kept: null });
+    expect(check(join(lines))).not.toHaveProperty('kept');
+  });
+
   it('goes on after what was there before', async () => {
     const file = path.join(makeScratch(), 'runs.jsonl');
     writeFileSync(file, join(lines.slice(0, 3)));
