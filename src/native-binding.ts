@@ -233,7 +233,7 @@ export interface NativeBinding {
   /** Our own. */
   processGroup(): number;
   /** The signal that stopped this child, once for each stop, or 0. */
-  peekStopped(pid: number): number;
+  takeStop(pid: number): number;
   /** Sends the signal to this process or its group, and takes its default action here. */
   raiseDefault(signal: number, wholeGroup: boolean): void;
   /** _exit(2): without Node's reset of the terminal's modes. */

@@ -62,8 +62,8 @@ Napi::Value ProcessGroupJs(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), ProcessGroup());
 }
 
-Napi::Value PeekStoppedJs(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), PeekStopped(IntegerAt(info, 0)));
+Napi::Value TakeStopJs(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), TakeStop(IntegerAt(info, 0)));
 }
 
 // (signal, whole group?)
@@ -89,7 +89,7 @@ void InitTerminal(Napi::Env env, Napi::Object exports) {
   exports.Set("terminalColumns", Napi::Function::New<TerminalColumnsJs>(env, "terminalColumns"));
   exports.Set("writeTerminal", Napi::Function::New<WriteTerminalJs>(env, "writeTerminal"));
   exports.Set("processGroup", Napi::Function::New<ProcessGroupJs>(env, "processGroup"));
-  exports.Set("peekStopped", Napi::Function::New<PeekStoppedJs>(env, "peekStopped"));
+  exports.Set("takeStop", Napi::Function::New<TakeStopJs>(env, "takeStop"));
   exports.Set("raiseDefault", Napi::Function::New<RaiseDefaultJs>(env, "raiseDefault"));
   exports.Set("exitNow", Napi::Function::New<ExitNowJs>(env, "exitNow"));
 }

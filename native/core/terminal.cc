@@ -76,7 +76,7 @@ ssize_t WriteTerminal(int fd, const void* bytes, size_t size) {
 
 pid_t ProcessGroup() { return getpgrp(); }
 
-int PeekStopped(pid_t pid) {
+int TakeStop(pid_t pid) {
   siginfo_t info;
   info.si_pid = 0;
   // Without WEXITED: an exit is the reaper's.

@@ -35,7 +35,7 @@ pid_t ProcessGroup();
 
 // The signal by which this child of ours was stopped, once for each stop; 0 when it was not, or
 // goes on already. Never reaps: an exit stays there for the reaper.
-int PeekStopped(pid_t pid);
+int TakeStop(pid_t pid);
 
 enum class SignalScope { kProcess, kGroup };
 

@@ -10,6 +10,8 @@ export interface Job {
   readonly foreground: number | undefined;
   /** Called before this process stops with its child. */
   beforeStop?: (() => void) | undefined;
+  /** Where its output comes through us: what it has printed by now has been passed on. */
+  passedOn?: (() => Promise<void>) | undefined;
   watch(child: Child): void;
   /** The child could not be started: `foreground` is undefined from now on. */
   abandon(): void;

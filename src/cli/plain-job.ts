@@ -87,7 +87,7 @@ export class FollowingJob implements Job {
   #followStop(): void {
     const { child } = this.#receiver;
     if (child === null) return;
-    const signal = native().peekStopped(child.pid);
+    const signal = native().takeStop(child.pid);
     if (signal === 0) return;
     this.beforeStop?.();
     if (isGroupOrphaned(native().processGroup())) this.#receiver.send('SIGCONT');

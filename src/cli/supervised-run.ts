@@ -1,5 +1,6 @@
 // `sallyport run` with a deadline and its like: the program is watched over, and what is left is ended.
 import { constants } from 'node:os';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 
 import type { CredentialBroker, CredentialedReport } from '../credentials.js';
@@ -137,6 +138,7 @@ async function watchOver({
   const look = (begun: RunUnderWay): void => {
     running = begun;
     tellWarnings(begun.child.plan);
+    if (piped) job.passedOn = passedOn;
     job.watch(begun.child);
     if (supervision.status) status = StatusLine.open(begun, terminal);
     job.beforeStop = () => status?.hide();
@@ -152,6 +154,16 @@ async function watchOver({
   } finally {
     (status as StatusLine | null)?.close();
   }
+}
+
+/** Longer than a mask holds back what might be the beginning of a secret. */
+const MASK_PATIENCE = 60;
+
+async function passedOn(): Promise<void> {
+  // What is in a pipe is read in one turn of the event loop or the next.
+  await setImmediate();
+  await setImmediate();
+  await setTimeout(MASK_PATIENCE);
 }
 
 function toStatus({ outcome }: RunReport): ExitStatus {

@@ -23,6 +23,7 @@ export class TerminalJob implements Job {
   readonly session = 'group';
   foreground: number | undefined;
   beforeStop: (() => void) | undefined;
+  passedOn: (() => Promise<void>) | undefined;
   readonly #terminal: Terminal;
   readonly #ownGroup = native().processGroup();
   readonly #receiver = new Receiver();
@@ -31,6 +32,8 @@ export class TerminalJob implements Job {
   /** The signal by which we were told to stop, and others of our job by the same hand. */
   #toldToStop: NodeJS.Signals | null = null;
   #isChildStopped = false;
+  /** It was seen to be stopped, and what it printed before is still on its way. */
+  #isPassingOn = false;
   /** Others of our job wanted the keyboard while the child had it, and were stopped by the kernel. */
   #arePeersStopped = false;
 
@@ -61,6 +64,8 @@ export class TerminalJob implements Job {
     this.#hasGiven = this.foreground !== undefined;
     if (!this.#hasGiven && this.#terminal.isWanted()) this.#give(child);
     this.#receiver.begin(child);
+    // It may have wanted the keyboard at once, and been stopped for it before we knew it.
+    this.#checkChild();
   }
 
   abandon(): void {
@@ -103,7 +108,7 @@ export class TerminalJob implements Job {
   #checkChild(): void {
     const { child } = this.#receiver;
     if (child === null) return;
-    const signal = native().peekStopped(child.pid);
+    const signal = native().takeStop(child.pid);
     if (signal === 0) return;
     if (isKeyboardWish(signal) && this.#toldToStop === null) {
       if (!this.#hasGiven && this.#terminal.isOurs()) this.#give(child);
@@ -112,6 +117,21 @@ export class TerminalJob implements Job {
         return;
       }
     }
+    if (this.passedOn === undefined) this.#stop(child, signal);
+    else void this.#stopAfterwards(child, signal, this.passedOn);
+  }
+
+  /** While we are stopped nobody reads its pipes. */
+  async #stopAfterwards(
+    child: Child,
+    signal: number,
+    passedOn: () => Promise<void>,
+  ): Promise<void> {
+    this.#isPassingOn = true;
+    await passedOn();
+    // Continued meanwhile, or ended.
+    if (!this.#isPassingOn || this.#receiver.child !== child) return;
+    this.#isPassingOn = false;
     this.#stop(child, signal);
   }
 
@@ -138,6 +158,7 @@ export class TerminalJob implements Job {
 
   #continue(): void {
     this.#toldToStop = null;
+    this.#isPassingOn = false;
     const { child } = this.#receiver;
     if (child === null) return;
     // Stopped by SIGSTOP we had no time to take the keyboard back; our shell took it.

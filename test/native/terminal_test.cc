@@ -50,7 +50,7 @@ pid_t StartGroup() {
 
 int WaitForStop(pid_t pid) {
   siginfo_t info = {};
-  // WNOWAIT leaves the stop for PeekStopped.
+  // WNOWAIT leaves the stop for TakeStop.
   return waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOWAIT);
 }
 
@@ -117,18 +117,18 @@ TEST_CASE("SIGTTOU stays as it was in the calling thread") {
 
 TEST_CASE("a stop is seen once, an exit is left to the reaper") {
   const pid_t child = StartGroup();
-  CHECK(PeekStopped(child) == 0);
+  CHECK(TakeStop(child) == 0);
   kill(child, SIGSTOP);
   REQUIRE(WaitForStop(child) == 0);
-  CHECK(PeekStopped(child) == SIGSTOP);
-  CHECK(PeekStopped(child) == 0);
+  CHECK(TakeStop(child) == SIGSTOP);
+  CHECK(TakeStop(child) == 0);
 
   kill(child, SIGKILL);
   siginfo_t info = {};
   REQUIRE(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
-  CHECK(PeekStopped(child) == 0);
+  CHECK(TakeStop(child) == 0);
   CHECK(End(child) == SIGKILL);
-  CHECK(PeekStopped(child) == 0);  // not our child any more
+  CHECK(TakeStop(child) == 0);  // not our child any more
 }
 
 volatile sig_atomic_t handled = 0;
@@ -150,7 +150,7 @@ TEST_CASE("the default action happens beside a handler, which is there again aft
   }
   setpgid(child, child);
   REQUIRE(WaitForStop(child) == 0);
-  CHECK(PeekStopped(child) == SIGTSTP);
+  CHECK(TakeStop(child) == SIGTSTP);
   kill(child, SIGCONT);
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
