@@ -3,6 +3,7 @@ import type { OnReadOpts, Socket, SocketConstructorOpts } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 
 import { native } from '../native.js';
+import { withoutPrototype } from '../own-properties.js';
 import { SOCKETS_TAKE_PIPES } from '../runtime.js';
 import { ReadingRoom } from './reading-room.js';
 import { PipeReader, PipeWriter } from './watched-pipes.js';
@@ -89,9 +90,9 @@ function noticeLostDestinations(stream: Readable): void {
     }
     return stream;
   };
-  Object.defineProperty(stream, 'unpipe', {
-    ...{ value: noticing, configurable: true, writable: true, enumerable: false },
-  });
+  // A `get` on Object.prototype would be taken for one of this property.
+  const descriptor = withoutPrototype({ value: noticing, configurable: true, writable: true });
+  Object.defineProperty(stream, 'unpipe', descriptor);
 }
 
 type Destination = NodeJS.WritableStream & Partial<Pick<Writable, 'destroyed' | 'writableEnded'>>;

@@ -84,7 +84,8 @@ describe('auditTree', () => {
         shared.slice(1).map(() => ({ inherited: true, by: 'kcmp' })),
       );
     } finally {
-      for (const { pid } of auditTree(child.pid ?? 0).reverse()) process.kill(pid, 'SIGKILL');
+      // Those above first: a shell whose child has ended ends by itself.
+      for (const { pid } of auditTree(child.pid ?? 0)) process.kill(pid, 'SIGKILL');
     }
   });
 

@@ -199,6 +199,8 @@ while (Date.now() < end) {
   attempt(() => fs.symlinkSync(victim, home));
   attempt(() => fs.unlinkSync(home));
   attempt(() => fs.renameSync(aside, home));
+  // It was made anew meanwhile: with both there nothing could be swapped any more.
+  attempt(() => fs.rmSync(aside, { recursive: true }));
 }
 `;
 

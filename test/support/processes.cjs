@@ -32,13 +32,22 @@ function awaitExec(pid) {
   }
 }
 
+// What a program's loader has open for a moment, before the program begins.
+const isLibrary = (link) => /\/ld\.so\.cache$|\.so(\.\d+)*$/.test(link);
+
 // The number that reading a directory takes for itself is gone when its link is read.
 function listDescriptors(pid = 'self', thread) {
-  if (pid !== 'self' && pid !== process.pid) awaitExec(pid);
+  const isOther = pid !== 'self' && pid !== process.pid;
+  if (isOther) awaitExec(pid);
   const directory = thread === undefined ? `/proc/${pid}/fd` : `/proc/${pid}/task/${thread}/fd`;
-  return numbers(directory).filter((fd) =>
-    unlessGone(() => fs.readlinkSync(`${directory}/${fd}`) !== '', false),
-  );
+  const readLink = (fd) => unlessGone(() => fs.readlinkSync(`${directory}/${fd}`), '');
+  let links = [];
+  // Bounded, as above.
+  for (let look = 0; look < 100_000; look++) {
+    links = numbers(directory).map((fd) => [fd, readLink(fd)]);
+    if (!isOther || !links.some(([, link]) => isLibrary(link))) break;
+  }
+  return links.filter(([, link]) => link !== '').map(([fd]) => fd);
 }
 
 // How many are open, sockets apart: a lane that starts meanwhile has one, and stays.
