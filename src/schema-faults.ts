@@ -21,7 +21,7 @@ export interface SchemaNode {
 }
 
 /** Of a message: the first says most. */
-export const MOST_NAMED = 3;
+const MOST_NAMED = 3;
 /** Of somebody's name in it. */
 const LONGEST_NAME = 80;
 
@@ -52,6 +52,12 @@ function makeOrNone(schema: () => SchemaNode): SchemaNode {
   } catch {
     return {};
   }
+}
+
+/** The first of them in one sentence, and how many more there are. */
+export function phraseFaults(faults: readonly string[]): string {
+  const named = faults.slice(0, MOST_NAMED).join('; ');
+  return faults.length > MOST_NAMED ? `${named}; ${faults.length - MOST_NAMED} more` : named;
 }
 
 /** A name is somebody's: as long as they like. */

@@ -17,7 +17,7 @@ import {
 import { veil } from '../credentials/mask.js';
 import { createEnvironment } from '../index.js';
 import { DocumentFault, readDocument } from '../json-document.js';
-import { describeFaults, MOST_NAMED, type Issue } from '../schema-faults.js';
+import { describeFaults, phraseFaults, type Issue } from '../schema-faults.js';
 import {
   credentialsJsonSchema,
   credentialsSchema,
@@ -161,9 +161,7 @@ function toDelivery(entry: DeliveryEntry): Delivery {
 }
 
 export function faulty(path: string, faults: readonly string[]): UsageError {
-  const named = faults.slice(0, MOST_NAMED).join('; ');
-  const more = faults.length > MOST_NAMED ? `; ${faults.length - MOST_NAMED} more` : '';
-  return new UsageError(`--credentials ${path}: ${named}${more}: see docs/credentials.md`);
+  return new UsageError(`--credentials ${path}: ${phraseFaults(faults)}: see docs/credentials.md`);
 }
 
 function firstLine(error: unknown): string {

@@ -5,6 +5,7 @@ import { isatty } from 'node:tty';
 
 import type { CredentialBroker, CredentialedReport } from '../credentials.js';
 import type { ExitStatus, RunOptions, RunReport } from '../index.js';
+import { MASK_IDLE } from '../run/channel.js';
 import type { RunUnderWay } from '../run/handle.js';
 import { native } from '../native.js';
 import { toError } from '../run/report.js';
@@ -156,14 +157,12 @@ async function watchOver({
   }
 }
 
-/** Longer than a mask holds back what might be the beginning of a secret. */
-const MASK_PATIENCE = 60;
-
 async function passedOn(): Promise<void> {
   // What is in a pipe is read in one turn of the event loop or the next.
   await setImmediate();
   await setImmediate();
-  await setTimeout(MASK_PATIENCE);
+  // A mask holds back what might be the beginning of a secret.
+  await setTimeout(MASK_IDLE + 10);
 }
 
 function toStatus({ outcome }: RunReport): ExitStatus {

@@ -2,7 +2,7 @@
 import { invalid, refused, type SallyportError } from '../errors.js';
 import { DocumentFault, readDocument } from '../json-document.js';
 import { copyOwn, isRecord } from '../own-properties.js';
-import { describeFaults, MOST_NAMED, shorten, type Issue } from '../schema-faults.js';
+import { describeFaults, phraseFaults, shorten, type Issue } from '../schema-faults.js';
 import type { Profile } from './profile.js';
 import { profileJsonSchema, profileSchema } from './schema.js';
 
@@ -40,9 +40,7 @@ export function readProfile(path: string | URL): Profile {
 }
 
 function faulty(where: string, faults: readonly string[]): SallyportError {
-  const named = faults.slice(0, MOST_NAMED).join('; ');
-  const more = faults.length > MOST_NAMED ? `; ${faults.length - MOST_NAMED} more` : '';
-  return refused('ERR_SALLYPORT_INVALID_PROFILE', `${where}: ${named}${more}`, {
+  return refused('ERR_SALLYPORT_INVALID_PROFILE', `${where}: ${phraseFaults(faults)}`, {
     stage: 'review',
     stagePath: where,
     stageSource: 'reported',

@@ -1,6 +1,6 @@
 // Compares a launch plan with an approved profile: nine gates, each with a decision of its own.
 import type { LaunchPlan } from '../plan/plan.js';
-import { copyOwn } from '../own-properties.js';
+import { copyOwn, withoutPrototype } from '../own-properties.js';
 import { planDigest } from '../plan/describe.js';
 import type { ReviewEvidence } from './evidence.js';
 import type { Case, Decision, Gate } from './gate.js';
@@ -62,7 +62,7 @@ const SEVERITY: Readonly<Record<Gate['decision'], number>> = {
  * @throws {SallyportError} `ERR_SALLYPORT_INVALID_PROFILE`
  */
 export function review(plan: LaunchPlan, options: ReviewOptions): Review {
-  const { approved, evidence = {}, now = Date.now() } = copyOwn(options);
+  const { approved, evidence = {}, now = Date.now() } = withoutPrototype(options);
   return reviewParsed({ plan, approved: parseProfile(approved), evidence, now });
 }
 

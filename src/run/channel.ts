@@ -17,7 +17,7 @@ export const LARGEST_PIPE = 1 << 20;
 const NOTHING = new Uint8Array();
 
 /** After so long without output a mask is asked what it may show of what it holds back, in milliseconds. */
-const MASK_IDLE = 50;
+export const MASK_IDLE = 50;
 
 export interface ChannelListener {
   /** More was seen than the limit. Once. */

@@ -543,15 +543,23 @@ describe.skipIf(!has('bash'))('on a terminal', () => {
     expect(minted()).toHaveLength(1);
   });
 
-  it('^Z while credentials are minted stops it; fg continues it at the keyboard', async () => {
-    const { options, minted, begun, openGate } = makeGatedScene(byVariable);
-    await using tty = await open();
-    tty.type(
-      `$S run --quiet --deadline 1m ${options.join(' ')} sh -c 'read x; echo "got $x $PASSWORD"'`,
-    );
+  /** Until the shell has its prompt back. */
+  async function stopWhileMinting(
+    tty: KeyboardTerminal,
+    { options, begun }: ReturnType<typeof makeGatedScene>,
+    script: string,
+  ): Promise<void> {
+    tty.type(`$S run --quiet --deadline 1m ${options.join(' ')} sh -c '${script}'`);
     await waitFor('the mint', begun);
     tty.send(KEYS.stop);
     await tty.expect(/Stopped.*<148>\$ /s);
+  }
+
+  it('^Z while credentials are minted stops it; fg continues it at the keyboard', async () => {
+    const scene = makeGatedScene(byVariable);
+    const { minted, openGate } = scene;
+    await using tty = await open();
+    await stopWhileMinting(tty, scene, 'read x; echo "got $x $PASSWORD"');
     expect(tty.foreground()).toBe(tty.pid);
     tty.type('fg');
     await tty.expect(/fg\r\n.*run --quiet/);
@@ -563,17 +571,12 @@ describe.skipIf(!has('bash'))('on a terminal', () => {
   });
 
   it('^Z while credentials are minted, then bg: the program runs, and the shell keeps the keyboard', async () => {
-    const { options, begun, openGate } = makeGatedScene(byVariable);
+    const scene = makeGatedScene(byVariable);
     await using tty = await open();
-    tty.type(
-      `$S run --quiet --deadline 1m ${options.join(' ')} sh -c 'echo "ru""ns"; read x; echo "got $x"'`,
-    );
-    await waitFor('the mint', begun);
-    tty.send(KEYS.stop);
-    await tty.expect(/Stopped.*<148>\$ /s);
+    await stopWhileMinting(tty, scene, 'echo "ru""ns"; read x; echo "got $x"');
     tty.type('bg');
     await tty.expect('<0>$ ');
-    openGate();
+    scene.openGate();
     await tty.expect('runs');
     // It wants to read, and is stopped for it as in the background.
     tty.type('wait; echo shell has i""t');

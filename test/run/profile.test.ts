@@ -1,7 +1,6 @@
 // A run by a profile: reviewed by the plan that is launched, held at its exec, reported.
 import {
   chmodSync,
-  closeSync,
   copyFileSync,
   existsSync,
   openSync,
@@ -16,9 +15,10 @@ import { describe, expect, it } from 'vitest';
 
 import { run, type Profile, type RunOptions } from '../../src/index.js';
 import { strictProfile } from '../../src/review.js';
-import { makeScratch } from '../support/fixtures.js';
+import { loadStorm, makeScratch } from '../support/fixtures.js';
 import { contained } from './support.js';
 
+const storm = loadStorm();
 const scratch = makeScratch();
 const input = path.join(scratch, 'input');
 writeFileSync(input, 'one\ntwo\n');
@@ -50,19 +50,20 @@ describe('run({ profile })', () => {
     const object = { kind: 'file', access: 'read' } as const; // whichever
     const approved = profile();
     approved.channels!.stdin = { channel: 'descriptor', object };
-    const fd = openSync(input, 'r');
+    // At a number of its own: another thread may take the lowest that is free.
+    const fd = storm.openInheritable(input, 60);
     const args = ['-l'];
     const running = run(
       '/usr/bin/wc',
       args,
       asked({ stdio: [fd, 'pipe', 'pipe'], profile: approved }),
     );
-    closeSync(fd);
-    const again = openSync(other, 'r');
+    storm.closeFd(fd);
+    const again = storm.openInheritable(other, 60);
     expect(again).toBe(fd);
     args[0] = '-c';
     const report = await running;
-    closeSync(again);
+    storm.closeFd(again);
     expect(report.admission.decision).toBe('accept');
     expect(report.output.stdout.text).toBe('2\n');
   });
@@ -175,18 +176,19 @@ describe('a program that was approved to the byte', () => {
     const approved = profile();
     approved.executable.sha256 = sum('/usr/bin/wc');
     approved.channels!.stdin = { channel: 'descriptor', object };
-    const fd = openSync(input, 'r');
+    // At a number of its own: another thread may take the lowest that is free.
+    const fd = storm.openInheritable(input, 60);
     const args = ['-l'];
     const env: Record<string, string> = { LANG: 'C' };
     const options = asked({ stdio: [fd, 'pipe', 'pipe'], env, profile: approved });
     const running = run('/usr/bin/wc', args, options);
-    closeSync(fd);
-    const again = openSync(other, 'r');
+    storm.closeFd(fd);
+    const again = storm.openInheritable(other, 60);
     expect(again).toBe(fd);
     args.push('--bytes');
     env.CI = '1';
     const report = await running;
-    closeSync(again);
+    storm.closeFd(again);
     expect(report.outcome).toMatchObject({ kind: 'exited', code: 0 });
     expect(report.output.stdout.text).toBe('2\n');
     expect(report.plan?.pinned?.sha256).toBe(sum('/usr/bin/wc'));
