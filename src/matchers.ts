@@ -54,7 +54,12 @@ export function toHaveOnlyDescriptors(
 ): MatcherResult {
   const pid = pidOf(received);
   requireList(expected, 'number');
-  const { descriptors, unreadable } = auditProcess(pid, { origins: false, otherEnds: false });
+  const { descriptors, unreadable } = auditProcess(pid, {
+    // Named, so that a program which is being loaded is waited for.
+    against: { descriptors: expected },
+    origins: false,
+    otherEnds: false,
+  });
   if (unreadable !== undefined) return unknown(this, unreadable);
   const open = new Set(descriptors.map(({ fd }) => fd));
   const beyond = descriptors.filter(

@@ -107,16 +107,20 @@ function plannedAs(channel: DescriptorPlan['channel'], object: DescriptorObject 
   return ({ target }) => target === '/dev/null';
 }
 
+/** A thread's own table was planned by nobody. */
+export const isNamed = (record: DescriptorRecord, { allowed }: Comparison): boolean =>
+  record.thread === undefined && allowed.get(record.fd)?.(record) === true;
+
 /** Unreadable is never clean. */
 export function compare(
   { descriptors, unreadable }: ProcessAudit,
-  { allowed, openedLater }: Comparison,
+  against: Comparison,
 ): { verdict: Verdict; leaks: DescriptorRecord[] } {
-  const leaks = descriptors.filter((record) => {
-    // A thread's own table was planned by nobody.
-    if (record.thread === undefined && allowed.get(record.fd)?.(record) === true) return false;
-    return openedLater === 'leak' || record.origin?.inherited !== false;
-  });
+  const leaks = descriptors.filter(
+    (record) =>
+      !isNamed(record, against) &&
+      (against.openedLater === 'leak' || record.origin?.inherited !== false),
+  );
   if (leaks.length > 0) return { verdict: 'leaks', leaks };
   return { verdict: unreadable === undefined ? 'clean' : 'unknown', leaks };
 }

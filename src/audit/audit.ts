@@ -5,6 +5,7 @@ import { invalid, systemError } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
 import {
   compare,
+  isNamed,
   takeAgainst,
   type Comparison,
   type DescriptorExpectations,
@@ -14,6 +15,7 @@ import { addOtherEnds } from './connections.js';
 import { addOrigins, scanParent } from './origin.js';
 import type { DescriptorRecord, ProcessAudit } from './record.js';
 import { scan, scanFacts, toAudit } from './scan.js';
+import { settle } from './settle.js';
 import { findTree } from './tree.js';
 import type { ScannedProcess } from './unpack.js';
 
@@ -72,7 +74,7 @@ function exists(pid: number): boolean {
 
 /**
  * Reads /proc: a snapshot, and not at one instant. What could not be read is said in `unreadable`
- * and is never clean.
+ * and is never clean. With `against`, a program that is being loaded is waited for, 0.1 s at most.
  *
  * @throws {SallyportTypeError} for a wrong argument
  * @throws {SallyportError} `ESRCH`, stage `audit`: there is no such process
@@ -80,7 +82,14 @@ function exists(pid: number): boolean {
 export function auditProcess(pid: number, options?: AuditOptions): ProcessAudit {
   const number = requirePid(pid);
   const taken = takeOptions(options);
-  return finish(scanOne(number), taken);
+  const { against } = taken;
+  const first = scanOne(number);
+  if (against === undefined) return finish(first, taken);
+  const again = (): ScannedProcess => scanSame(first);
+  return finish(
+    settle(first, again, (record) => isNamed(record, against)),
+    taken,
+  );
 }
 
 /** @throws as auditProcess */
@@ -90,6 +99,14 @@ export function scanOne(pid: unknown): ScannedProcess {
   if (scanned === undefined || isMissing(scanned)) throw noSuchProcess(number);
   refuseThread(number);
   return scanned;
+}
+
+/** @throws as auditProcess: ESRCH also where another process has its pid by now */
+export function scanSame({ pid, startTime }: ScannedProcess): ScannedProcess {
+  const now = scanOne(pid);
+  // It is there and cannot be read, EMFILE say: nothing is known of it, its start neither.
+  if (now.refusal === 'process' || now.startTime === startTime) return now;
+  throw noSuchProcess(pid);
 }
 
 /** /proc has an entry for each thread too, which it does not list: proc(5). */

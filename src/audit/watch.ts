@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 import { invalid, systemError } from '../errors.js';
 import { takeOwn } from '../own-properties.js';
-import { scanOne } from './audit.js';
+import { scanOne, scanSame } from './audit.js';
 import type { DescriptorRecord } from './record.js';
 import { describeRefusal } from './scan.js';
 import type { Refusal, ScannedProcess } from './unpack.js';
@@ -73,12 +73,10 @@ function takeWatchOptions(options: unknown): { interval: number; signal: AbortSi
 }
 
 /** Undefined where the process has ended, whoever has its pid by now. */
-function lookAgain({ pid, startTime }: ScannedProcess): ScannedProcess | undefined {
+function lookAgain(first: ScannedProcess): ScannedProcess | undefined {
   try {
-    const now = scanOne(pid);
-    // It is there and cannot be read, EMFILE say: nothing is known of it, its start neither.
-    if (now.refusal === 'process') return now;
-    return now.startTime === startTime && now.state !== 'Z' ? now : undefined;
+    const now = scanSame(first);
+    return now.state === 'Z' ? undefined : now;
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ESRCH') return undefined;
     throw error;

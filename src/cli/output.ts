@@ -1,6 +1,8 @@
 // Writes to our own 1 and 2 at once and whole, whatever they are connected to.
 import { writeSync } from 'node:fs';
 
+import { pause } from '../pause.js';
+
 /**
  * A reader that went away has seen what it wanted: no error, as for `sallyport --help | head -1`.
  *
@@ -43,7 +45,7 @@ function writeAll(fd: number, text: string): void {
       if (code === 'EPIPE') return;
       if (code !== 'EAGAIN') throw error;
       // Somebody who shares the pipe made it non-blocking, and it is full.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+      pause(10);
     }
   }
 }

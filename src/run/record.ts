@@ -7,6 +7,7 @@ import { cleanJson } from '../clean-text.js';
 import { systemError, type SallyportError } from '../errors.js';
 import { native } from '../native.js';
 import { withoutPrototype } from '../own-properties.js';
+import { pause } from '../pause.js';
 import { findEnd } from './chain.js';
 import type { RunReport } from './report.js';
 
@@ -66,11 +67,8 @@ export async function appendRecord(fd: number, report: RunReport, path: string):
 
 /** The same without the event loop. */
 export function appendRecordSync(fd: number, report: RunReport, path: string): void {
-  const sleeper = new Int32Array(new SharedArrayBuffer(4));
   try {
-    for (let waited = 0; !lock(fd, waited); waited += LOCK_PAUSE) {
-      Atomics.wait(sleeper, 0, 0, LOCK_PAUSE);
-    }
+    for (let waited = 0; !lock(fd, waited); waited += LOCK_PAUSE) pause(LOCK_PAUSE);
     writeRecord(fd, report);
   } catch (error) {
     throw unwritten(error, report, path);
