@@ -1,5 +1,7 @@
 // Counts what the test runners' own reports say: passed, failed, and skipped with the reason.
 
+import { stripVTControlCharacters } from 'node:util';
+
 /** @typedef {{ passed: number, failed: string[], skipped: { name: string, reason: string }[] }} Counts */
 
 const noReason = 'no reason given';
@@ -17,8 +19,9 @@ export function countVitest(report, relative = (file) => file) {
     for (const test of file.assertionResults) {
       const name = `${relative(file.name)}: ${test.fullName}`;
       if (test.status === 'passed') counts.passed += 1;
-      else if (test.status === 'failed') counts.failed.push(name);
-      else if (skipStatuses.has(test.status)) {
+      else if (test.status === 'failed') {
+        counts.failed.push([name, ...reasonsOf(test)].join('\n  '));
+      } else if (skipStatuses.has(test.status)) {
         counts.skipped.push({ name, reason: skipReason(test.title) });
       } else counts.failed.push(`${name}: never ended`);
     }
@@ -27,6 +30,17 @@ export function countVitest(report, relative = (file) => file) {
     }
   }
   return counts;
+}
+
+// Beside the name, at the end: of a long run in CI the end may be all that is kept.
+const REASON_LINES = 12;
+
+/** Without the stack: the test's name says where. Without colours: it is no terminal that gets it. */
+function reasonsOf({ failureMessages = [] }) {
+  return failureMessages.flatMap((message) => {
+    const lines = stripVTControlCharacters(message).split('\n');
+    return lines.filter((line) => line !== '' && !/^ +at /.test(line)).slice(0, REASON_LINES);
+  });
 }
 
 /** The report keeps no notes, so a test names what it lacks in its title: `… [needs strace]`. */

@@ -19,6 +19,15 @@ describe('countVitest', () => {
     expect(counts.skipped).toEqual([{ name: 'a.test.ts: three', reason: 'no reason given' }]);
   });
 
+  it('says why a test failed, without its stack', () => {
+    const message =
+      'Error: \u001b[31m4 is not 3\u001b[39m\n\n- 3\n+ 4\n    at a.ts:1\n    at b.ts:2';
+    const test = { ...testOf('one', 'failed'), failureMessages: [message] };
+    expect(countVitest(reportOf('failed', test)).failed).toEqual([
+      'a.test.ts: one\n  Error: 4 is not 3\n  - 3\n  + 4',
+    ]);
+  });
+
   it('takes the reason of a skip from its title', () => {
     const counts = countVitest(reportOf('passed', testOf('traces [needs strace, git]', 'skipped')));
     expect(counts.skipped[0]?.reason).toBe('needs strace, git');
