@@ -32,8 +32,9 @@ function awaitExec(pid) {
   }
 }
 
-// What a program's loader has open for a moment, before the program begins.
-const isLibrary = (link) => /\/ld\.so\.cache$|\.so(\.\d+)*$/.test(link);
+// What a program's loader and its C library have open for a moment, before the program begins.
+const isLibrary = (link) =>
+  /\/ld\.so\.cache$|\.so(\.\d+)*$|\/locale\/|\/locale\.alias$|\/gconv-modules\.cache$/.test(link);
 
 // The number that reading a directory takes for itself is gone when its link is read.
 function listDescriptors(pid = 'self', thread) {
