@@ -1,5 +1,13 @@
 // Appends a report to a file, as one line of JSON.
-import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  statSync,
+  writeSync,
+  type Stats,
+} from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 
@@ -12,7 +20,7 @@ import { findEnd } from './chain.js';
 import type { RunReport } from './report.js';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants;
-const { EINVAL } = osConstants.errno;
+const { EINVAL, ENOENT, ENOSPC, EWOULDBLOCK } = osConstants.errno;
 
 /** Reports name programs, directories and variables: for the owner. */
 const OWNER_ONLY = 0o600;
@@ -57,7 +65,7 @@ const LOCK_PAUSE = 5;
 export async function appendRecord(fd: number, report: RunReport, path: string): Promise<void> {
   try {
     for (let waited = 0; !lock(fd, waited); waited += LOCK_PAUSE) await setTimeout(LOCK_PAUSE);
-    writeRecord(fd, report);
+    writeRecord(fd, report, path);
   } catch (error) {
     throw unwritten(error, report, path);
   } finally {
@@ -69,7 +77,7 @@ export async function appendRecord(fd: number, report: RunReport, path: string):
 export function appendRecordSync(fd: number, report: RunReport, path: string): void {
   try {
     for (let waited = 0; !lock(fd, waited); waited += LOCK_PAUSE) pause(LOCK_PAUSE);
-    writeRecord(fd, report);
+    writeRecord(fd, report, path);
   } catch (error) {
     throw unwritten(error, report, path);
   } finally {
@@ -77,36 +85,49 @@ export function appendRecordSync(fd: number, report: RunReport, path: string): v
   }
 }
 
+const ADVICE: ReadonlyMap<number | undefined, string> = new Map([
+  [-EWOULDBLOCK, 'another process has locked it: give each its own file'],
+  [-ENOENT, 'it was removed during the run: keep it where the program cannot write'],
+]);
+
 /** With the report: the run has been, and nothing else tells of it. */
 function unwritten(error: unknown, report: RunReport, path: string): Error {
-  const isLocked = (error as NodeJS.ErrnoException).errno === -osConstants.errno.EWOULDBLOCK;
-  const advice = isLocked ? 'another process has locked it: give each its own file' : '';
+  const advice = ADVICE.get((error as NodeJS.ErrnoException).errno) ?? '';
   const program = report.plan?.file ?? report.outcome.error?.path ?? '';
-  const refused = refusal(error, 'write', path, program, advice);
+  const fault = refusal(error, 'write', path, program, advice);
   // A `get` on Object.prototype would be taken for one of this property.
   const descriptor = withoutPrototype({ value: report, enumerable: false });
-  return Object.defineProperty(refused, 'report', descriptor);
+  return Object.defineProperty(fault, 'report', descriptor);
 }
 
 /** False: somebody else has it, and may have it for a while. What is no file needs none. */
 function lock(fd: number, waited: number): boolean {
   const errno = fstatSync(fd).isFile() ? native().tryLockFile(fd) : 0;
   if (errno === 0) return true;
-  if (errno !== osConstants.errno.EWOULDBLOCK || waited >= LOCK_PATIENCE) {
-    throw Object.assign(new Error(), { errno: -errno });
-  }
+  if (errno !== EWOULDBLOCK || waited >= LOCK_PATIENCE) throw refused(errno);
   return false;
 }
 
-function writeRecord(fd: number, report: RunReport): void {
+function writeRecord(fd: number, report: RunReport, path: string): void {
   // By the descriptor: the name may be that of another file by now.
-  const { size } = fstatSync(fd);
+  const stats = fstatSync(fd);
+  // Nobody would ever read it.
+  if (stats.isFile() && stats.nlink === 0 && !isNameOf(path, stats)) throw refused(ENOENT);
+  const { size } = stats;
   const { link, isCut } = findEnd(`/proc/self/fd/${fd}`, size);
   // On a line of its own: a record does not go the way of what somebody else began.
   const line = Buffer.from(`${isCut ? '\n' : ''}${cleanJson({ ...report, chain: link }, 0)}\n`);
   const written = writeSync(fd, line);
-  if (written < line.length) throw Object.assign(new Error(), { errno: -28, code: 'ENOSPC' });
+  if (written < line.length) throw refused(ENOSPC);
 }
+
+/** /proc/self/fd/N is one of a file that has no other, such as a memfd. */
+function isNameOf(path: string, { dev, ino }: Stats): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.dev === dev && found.ino === ino;
+}
+
+const refused = (errno: number): Error => Object.assign(new Error(), { errno: -errno });
 
 function open(path: string, flags: number, mode: number, program: unknown): number {
   try {

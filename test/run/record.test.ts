@@ -1,6 +1,14 @@
 // The record of a run, and what subscribers of diagnostics_channel hear.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { closeSync, fstatSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -158,6 +166,45 @@ describe('record', () => {
       // What a program printed is in no log of errors.
       expect(inspect(error)).not.toContain('done');
     }
+  });
+});
+
+describe('a record whose file the program removes', () => {
+  const remove = ['-c', 'rm "$1"; test ! -e "$1"', 'sh'];
+
+  it('rejects, and says so', async () => {
+    const record = path.join(makeScratch(), 'runs.jsonl');
+    const options = { ...contained, record };
+    const expected = {
+      code: 'ENOENT',
+      stagePath: record,
+      message: expect.stringContaining('removed during the run') as string,
+      report: { outcome: { kind: 'exited', code: 0 } },
+    };
+    const running = run('sh', [...remove, record], options);
+    await expect(running).rejects.toMatchObject(expected);
+    expect(thrown(() => runSync('sh', [...remove, record], options))).toMatchObject(expected);
+  });
+
+  it('does so where another one has its name', async () => {
+    const record = path.join(makeScratch(), 'runs.jsonl');
+    const replace = 'echo "{}" >"$1.new"; mv "$1.new" "$1"';
+    await expect(
+      run('sh', ['-c', replace, 'sh', record], { ...contained, record }),
+    ).rejects.toMatchObject({ code: 'ENOENT', stagePath: record });
+    expect(readFileSync(record, 'utf8')).toBe('{}\n');
+  });
+
+  it('is kept where it was moved, or never had a name', async () => {
+    const record = path.join(makeScratch(), 'runs.jsonl');
+    const moved = `${record}.1`;
+    await run('mv', [record, moved], { ...contained, record });
+    expect(readRecords(moved)).toHaveLength(1);
+    const fd = openSync(record, 'w+');
+    unlinkSync(record);
+    await run('true', [], { ...contained, record: `/proc/self/fd/${fd}` });
+    expect(readRecords(`/proc/self/fd/${fd}`)).toHaveLength(1);
+    closeSync(fd);
   });
 });
 
