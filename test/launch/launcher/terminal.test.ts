@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { launch, spawn, type Child, type SpawnOptions } from '../../../src/index.js';
 import { thrown } from '../../support/errors.js';
 import { fixture, loadStorm, publicFixture } from '../../support/fixtures.js';
-import { listDescriptors, readAll, readStat } from '../../support/processes.js';
+import { listDescriptors, readAll, readStat, waitFor } from '../../support/processes.js';
 import { needs } from '../../support/tools.js';
 import { witness } from '../../support/witness.js';
 
@@ -40,7 +40,11 @@ const hold = ['--quiet', '--hold'];
 
 async function statOf(child: Child): Promise<unknown> {
   const { pid } = child;
-  const stat = readStat(pid)!;
+  // Awake it reads files of /proc about itself.
+  const stat = await waitFor('its hold', () => {
+    const now = readStat(pid);
+    return now?.state === 'S' && now;
+  });
   const descriptors = listDescriptors(pid);
   child.kill('SIGKILL');
   await child.exited;
