@@ -177,8 +177,8 @@ export interface NativeBinding {
   /** poll(2). @param entries triples: descriptor, events, and what came of them. @param timeout ms */
   poll(entries: Int32Array, timeout: number): void;
   /**
-   * Says that a child is known here: its descriptors are ours from now on. Until then it is ended with
-   * its environment, and they are closed.
+   * Says that a child is known here, and that streams own its descriptors. Until then it is ended with
+   * its environment, and what no stream has closed by then is closed. Nothing at a second call.
    */
   takeOver(id: number): void;
   cancelLaunch(job: number): void;

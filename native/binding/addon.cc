@@ -15,7 +15,7 @@
 namespace sallyport {
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  env.SetInstanceData(new EnvironmentData);
+  env.SetInstanceData(new EnvironmentData(env));
   InitAuditing(env, exports);
   InitDescriptors(env, exports);
   InitLaunching(env, exports);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "binding/environment_data.h"
 #include "binding/values.h"
 #include "core/descriptor_table.h"
 #include "core/executable_probe.h"
@@ -40,21 +41,26 @@ Napi::Value Hold(const Napi::CallbackInfo& info) {
   }
   // What JavaScript did not get stays ours, and is closed here.
   if (complete) {
-    for (HeldDescriptor& descriptor : held.value()) static_cast<void>(descriptor.fd.release());
+    LentDescriptors& lent = EnvironmentData::Of(env).lent();
+    for (HeldDescriptor& descriptor : held.value()) lent.Lend(descriptor.fd.release());
   }
   return result;
 }
 
 // Int32Array: closes what Hold() gave, or our ends of pipes.
 void Release(const Napi::CallbackInfo& info) {
-  for (int fd : ToNumbers(info[0])) close(fd);
+  LentDescriptors& lent = EnvironmentData::Of(info.Env()).lent();
+  for (int fd : ToNumbers(info[0])) {
+    lent.Return(fd);
+    close(fd);
+  }
 }
 
 // (name) -> descriptor | failure
 Napi::Value OpenMemoryJs(const Napi::CallbackInfo& info) {
   Result<UniqueFd> memory = OpenMemory(info[0].As<Napi::String>().Utf8Value());
   if (!memory.ok()) return FailureToJs(info.Env(), memory.error());
-  return Napi::Number::New(info.Env(), memory.value().release());
+  return Napi::Value(info.Env(), LendToJs(info.Env(), memory.value()));
 }
 
 // (descriptor) -> 0 or an errno value

@@ -39,6 +39,30 @@ OpenMailboxes& open_mailboxes = *new OpenMailboxes;
 
 }  // namespace
 
+DeliveredChild::DeliveredChild(LaunchedChild launched) : child(std::move(launched)) {
+  for (const UniqueFd& ours : child.ours) pipes.push_back(FileIdentity::Of(ours.get()));
+}
+
+void DeliveredChild::DropClosed() {
+  for (size_t i = 0; i < child.ours.size(); ++i) {
+    const bool is_same = FileIdentity::Of(child.ours[i].get()) == pipes[i];
+    if (!is_same) static_cast<void>(child.ours[i].release());
+  }
+}
+
+// Hooks run last in, first out: this one after the mailbox's, which ends what is on its way. It
+// holds them by itself, as that one does.
+EnvironmentData::EnvironmentData(napi_env env)
+    : mailbox_(std::make_shared<EventMailbox>()), lent_(std::make_shared<LentDescriptors>()) {
+  napi_add_env_cleanup_hook(env, CloseLent, new std::shared_ptr<LentDescriptors>(lent_));
+}
+
+void EnvironmentData::CloseLent(void* held) {
+  const std::unique_ptr<std::shared_ptr<LentDescriptors>> lent(
+      static_cast<std::shared_ptr<LentDescriptors>*>(held));
+  (*lent)->CloseAll();
+}
+
 void EventMailbox::ChildExited(ChildId id, const ExitStatus& status) {
   Post(ExitEvent{id, status});
 }
@@ -120,7 +144,7 @@ void EventMailbox::Close() {
 // The environment hears nothing more: what it never heard of is taken back or ended.
 void EventMailbox::Abandon() {
   std::vector<Event> undelivered;
-  std::unordered_map<ChildId, LaunchedChild> delivered;
+  std::unordered_map<ChildId, DeliveredChild> delivered;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     notify_ = nullptr;
@@ -128,7 +152,12 @@ void EventMailbox::Abandon() {
     delivered.swap(delivered_);
   }
   for (const Event& event : undelivered) AbandonEvent(event);
-  for (const auto& [id, child] : delivered) EndUnheard(child);
+  // Streams of the environment are closed before its hooks are called: Environment::RunCleanup of
+  // Node.
+  for (auto& [id, told] : delivered) {
+    told.DropClosed();
+    EndUnheard(told.child);
+  }
   // Nobody is left who would say that a zombie's number is not needed any longer.
   Reaper::Instance().ReleaseAll(this);
   AccountLookups::Instance().CancelAll(this);
@@ -161,14 +190,14 @@ void EventMailbox::KeepAlive(napi_env env, bool wanted) {
 void EventMailbox::Deliver(LaunchedChild child) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const ChildId id = child.id;
-  delivered_.emplace(id, std::move(child));
+  delivered_.emplace(id, DeliveredChild(std::move(child)));
 }
 
 void EventMailbox::TakeOver(ChildId id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = delivered_.find(id);
   if (found == delivered_.end()) return;
-  for (UniqueFd& ours : found->second.ours) static_cast<void>(ours.release());
+  for (UniqueFd& ours : found->second.child.ours) static_cast<void>(ours.release());
   delivered_.erase(found);
 }
 
@@ -191,6 +220,29 @@ void EventMailbox::DeliverPending(napi_env env, napi_value callback, void* conte
   }
   if (napi_get_undefined(env, &receiver) != napi_ok) return;
   napi_call_function(env, receiver, callback, 1, &batch, nullptr);
+}
+
+napi_value LendToJs(Napi::Env env, UniqueFd& fd) {
+  napi_value number = nullptr;
+  if (napi_create_int32(env, fd.get(), &number) != napi_ok) return nullptr;
+  EnvironmentData::Of(env).lent().Lend(fd.release());
+  return number;
+}
+
+napi_value LendToJs(Napi::Env env, UniqueFd& first, UniqueFd& second) {
+  napi_value pair = nullptr;
+  napi_value ends[2] = {nullptr, nullptr};
+  if (napi_create_int32(env, first.get(), &ends[0]) != napi_ok ||
+      napi_create_int32(env, second.get(), &ends[1]) != napi_ok ||
+      napi_create_array_with_length(env, 2, &pair) != napi_ok ||
+      napi_set_element(env, pair, 0, ends[0]) != napi_ok ||
+      napi_set_element(env, pair, 1, ends[1]) != napi_ok) {
+    return nullptr;
+  }
+  LentDescriptors& lent = EnvironmentData::Of(env).lent();
+  lent.Lend(first.release());
+  lent.Lend(second.release());
+  return pair;
 }
 
 }  // namespace sallyport

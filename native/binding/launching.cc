@@ -96,6 +96,7 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
   job->accounts = {info[10].As<Napi::String>().Utf8Value(),
                    info[11].As<Napi::String>().Utf8Value()};
 
+  LentDescriptors& lent = EnvironmentData::Of(info.Env()).lent();
   const Napi::Int32Array table = info[4].As<Napi::Int32Array>();
   std::set<int> owned;  // one held number may serve several targets
   for (size_t i = 0; i + 2 < table.ElementLength(); i += 3) {
@@ -104,6 +105,7 @@ std::unique_ptr<LaunchJob> Decode(const Napi::CallbackInfo& info) {
     const bool is_held =
         entry.kind == TableEntry::Kind::kHeld || entry.kind == TableEntry::Kind::kPinned;
     if (is_held && owned.insert(entry.held).second) {
+      lent.Return(entry.held);
       job->held.emplace_back(entry.held);
     }
   }
@@ -235,17 +237,15 @@ Napi::Value SignalStranger(const Napi::CallbackInfo& info) {
 Napi::Value OpenPipe(const Napi::CallbackInfo& info) {
   Result<PlainPipe> pipe = OpenPlainPipe();
   if (!pipe.ok()) return FailureToJs(info.Env(), pipe.error());
-  const Napi::Array ends = Napi::Array::New(info.Env(), 2);
-  ends.Set(0u, Napi::Number::New(info.Env(), pipe.value().read_end.release()));
-  ends.Set(1u, Napi::Number::New(info.Env(), pipe.value().write_end.release()));
-  return ends;
+  return Napi::Value(info.Env(),
+                     LendToJs(info.Env(), pipe.value().read_end, pipe.value().write_end));
 }
 
 // (name) -> descriptor | failure
 Napi::Value OpenMemoryFileJs(const Napi::CallbackInfo& info) {
   Result<UniqueFd> file = OpenMemoryFile(info[0].As<Napi::String>().Utf8Value().c_str());
   if (!file.ok()) return FailureToJs(info.Env(), file.error());
-  return Napi::Number::New(info.Env(), file.value().release());
+  return Napi::Value(info.Env(), LendToJs(info.Env(), file.value()));
 }
 
 void EnlargePipeJs(const Napi::CallbackInfo& info) {

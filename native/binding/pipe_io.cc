@@ -41,9 +41,10 @@ Napi::Value WriteDescriptor(const Napi::CallbackInfo& info) {
 Napi::Value WatchPipe(const Napi::CallbackInfo& info) {
   const PipeDirection direction =
       info[1].As<Napi::Boolean>().Value() ? PipeDirection::kToChild : PipeDirection::kFromChild;
-  const WatchId id =
-      WatchedPipes::Instance().Add(UniqueFd(info[0].As<Napi::Number>().Int32Value()), direction,
-                                   EnvironmentData::Of(info.Env()).mailbox());
+  const int fd = info[0].As<Napi::Number>().Int32Value();
+  EnvironmentData& data = EnvironmentData::Of(info.Env());
+  data.lent().Return(fd);
+  const WatchId id = WatchedPipes::Instance().Add(UniqueFd(fd), direction, data.mailbox());
   if (id == 0) return FailureToJs(info.Env(), {"descriptor", errno, ""});
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "binding/environment_data.h"
 #include "binding/launching.h"
 #include "binding/sync_events.h"
 #include "binding/values.h"
@@ -59,10 +60,7 @@ Napi::Value OpenSocketPair(const Napi::CallbackInfo& info) {
   UniqueFd first(MoveAboveStandard(first_low.release()));
   UniqueFd second(MoveAboveStandard(second_low.release()));
   if (!first.valid() || !second.valid()) return FailureToJs(env, {"descriptor", errno, ""});
-  const Napi::Array pair = Napi::Array::New(env, 2);
-  pair.Set(0u, Napi::Number::New(env, first.release()));
-  pair.Set(1u, Napi::Number::New(env, second.release()));
-  return pair;
+  return Napi::Value(env, LendToJs(env, first, second));
 }
 
 // (descriptor, whether reads and writes wait)

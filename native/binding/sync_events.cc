@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "binding/environment_data.h"
 #include "binding/events_to_js.h"
 #include "binding/values.h"
 #include "core/account_lookups.h"
@@ -146,7 +147,9 @@ void CloseSyncEvents(const Napi::CallbackInfo& info) { ToMailbox(info[0])->Close
 
 // (handle, descriptor that is closed with it)
 void OwnSyncDescriptor(const Napi::CallbackInfo& info) {
-  ToMailbox(info[0])->OwnDescriptor(info[1].As<Napi::Number>().Int32Value());
+  const int fd = info[1].As<Napi::Number>().Int32Value();
+  EnvironmentData::Of(info.Env()).lent().Return(fd);
+  ToMailbox(info[0])->OwnDescriptor(fd);
 }
 
 // (handle, descriptor that came with a launch or is owned)

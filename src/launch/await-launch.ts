@@ -2,6 +2,7 @@
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
+import { takeOver } from './adopt.js';
 import { abortError, listenForAbort, type Cancellation } from './cancellation.js';
 import { discard } from './discard.js';
 import { countReference, expectLaunch } from './events.js';
@@ -39,14 +40,15 @@ export function awaitLaunch<T>(
           if (!takenBack) reject(launchError(plan, outcome));
           return;
         }
-        native().takeOver(outcome.id);
         if (takenBack) {
           // It was on its way when it was taken back.
-          discard(outcome);
+          takeOver(outcome, () => {
+            discard(outcome);
+          });
         } else {
           keepEvidence(plan, outcome.evidence);
           try {
-            resolve(adopt(outcome));
+            resolve(takeOver(outcome, () => adopt(outcome)));
           } catch (error) {
             // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as it was thrown
             reject(error);

@@ -4,7 +4,7 @@ import { native } from '../native.js';
 import { isRecord } from '../own-properties.js';
 import { takeOptions, type PlanOptions, type SpawnOptions } from '../plan/options.js';
 import type { LaunchPlan } from '../plan/plan.js';
-import { adopt } from './adopt.js';
+import { adopt, takeOver } from './adopt.js';
 import { abortError } from './cancellation.js';
 import type { Child } from './child.js';
 import { listenForEvents } from './events.js';
@@ -60,9 +60,8 @@ export function spawn(
     const result = native().spawn(...request(), byLane, plan.noNewPrivileges);
     if (isFailure(result)) throw launchError(plan, result);
     const launched = toLaunched(result);
-    native().takeOver(launched.id);
     keepEvidence(plan, launched.evidence);
-    return adopt(plan, launched, supervision);
+    return takeOver(launched, () => adopt(plan, launched, supervision));
   });
 }
 
