@@ -66,6 +66,8 @@ export class InitWatch {
   #isGivenUp = false;
   #killed = 0;
   #unkillable: ProcessFacts[] = [];
+  /** While what is below it is killed from outside: what is to be done then. */
+  #afterKilling: (() => void) | undefined;
 
   /** @param over called once, when nothing of the run is left, or what is left cannot be ended */
   constructor(run: InitRunFacts, timers: Timers, over: (end: TreeEnd) => void) {
@@ -145,11 +147,16 @@ export class InitWatch {
   /** While the init is there, stopped or not, nothing of the run can be anywhere but below it. */
   #giveUp(): void {
     this.#isGivenUp = true;
+    this.#afterKilling = () => {
+      this.#run.init.abandon();
+    };
     const list = (): ProcessFacts[] => this.#listBelow();
     killAll(list, UNKILLABLE_AFTER, this.#timers, ({ killed, left }) => {
       this.#killed += killed;
       this.#unkillable = left;
-      this.#run.init.abandon();
+      const next = this.#afterKilling;
+      this.#afterKilling = undefined;
+      next?.();
     });
   }
 
@@ -165,6 +172,15 @@ export class InitWatch {
   initEnded(end: InitEnd): void {
     this.#isOver = true;
     this.#callOff?.();
+    if (this.#afterKilling === undefined) this.#finish(end);
+    // It saw the last one go before we did, and how many were killed is not yet known.
+    else
+      this.#afterKilling = () => {
+        this.#finish(end);
+      };
+  }
+
+  #finish(end: InitEnd): void {
     if (end.empty) {
       this.#emptyGroup(end, []);
       return;
