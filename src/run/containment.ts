@@ -1,6 +1,6 @@
 // How a run is held together, and which way is taken: chosen here, before anything is started.
 import { invalid, refused } from '../errors.js';
-import { takeOwn } from '../own-properties.js';
+import { itemsOf, takeOwn } from '../own-properties.js';
 import type { Child } from '../launch/child.js';
 import type { ResourceUsage } from '../launch/outcomes.js';
 import type { Takeover } from '../launch/launch.js';
@@ -208,7 +208,8 @@ function takeWish(wish: unknown): Wanted {
 function takeNames(require: unknown, prefer: unknown): readonly ContainmentMethod[] | undefined {
   if (isMethod(require) && prefer === undefined) return [require];
   if (require !== undefined || !Array.isArray(prefer) || prefer.length === 0) return undefined;
-  return prefer.every(isMethod) ? prefer : undefined;
+  const names = itemsOf(prefer);
+  return names.every(isMethod) ? names : undefined;
 }
 
 const NO_CGROUP: CgroupWish = { parent: undefined, limits: [] };

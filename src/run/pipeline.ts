@@ -4,7 +4,7 @@ import { invalid, systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
-import { typeName, withoutPrototype } from '../own-properties.js';
+import { itemsOf, typeName, withoutPrototype } from '../own-properties.js';
 import type { RunOptions } from './options.js';
 import { run, type Run } from './run.js';
 import type { RunReport } from './report.js';
@@ -105,7 +105,7 @@ function takeStages(stages: unknown): readonly PipelineStage[] {
   if (!Array.isArray(stages) || stages.length === 0) {
     throw wrong('stages', 'an array of [file, args, options]');
   }
-  return stages.map((stage: unknown, index) => {
+  return itemsOf(stages).map((stage, index) => {
     if (Array.isArray(stage) && stage.length > 0 && stage.length <= 3) {
       return stage as unknown as PipelineStage;
     }
