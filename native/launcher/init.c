@@ -197,8 +197,18 @@ static void TakeCommands(void) {
 }
 
 /* In the child of the fork. What is ours is close-on-exec. */
-__attribute__((noreturn)) static void StartProgram(char* block, int status) {
+__attribute__((noreturn)) static void StartProgram(char* block, int status, const int* ready,
+                                                   int32_t init) {
   const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
+  /* A program may stop its init at once, having the same user: one that still held the status would
+     keep the launch from its end, and its parent from noticing it. */
+  CALL1(__NR_close, ready[1]);
+  char nothing;
+  while (CALL3(__NR_read, ready[0], &nothing, 1) == -EINTR) {
+  }
+  CALL1(__NR_close, ready[0]);
+  /* It was killed before it was ready: nobody would end the program. */
+  if (CALL0(__NR_getppid) != init) Exit(0);
   /* As it is after an exec: whoever started us may look at it while it holds. */
   CALL5(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
   /* By the program to be, which may kill its init as soon as it runs: whoever has seen the end of
@@ -240,8 +250,8 @@ static void KeepOnlyOurs(int highest) {
     from = least + 1;
   }
   if (CALL3(__NR_close_range, from, ~0u, 0) == 0) return;
-  /* The table was exact: above what we know stands at most the status. */
-  CloseRange(from, (from > highest ? from : highest) + 4);
+  /* The table was exact: above what we know stands at most the status and a pipe. */
+  CloseRange(from, (from > highest ? from : highest) + 8);
 }
 
 static long Watch(int fd) {
@@ -281,9 +291,13 @@ void BeInit(char* block, int status) {
   /* What we say is believed: a program of the same user must not take our socket by pidfd_getfd(2)
      or ptrace(2) and say it. Before there is one. */
   CALL5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  const int32_t init = (int32_t)CALL0(__NR_getpid);
+  int ready[2]; /* ends when we hold nothing of the program's any more */
+  refused = CALL2(__NR_pipe2, ready, 02000000 /* O_CLOEXEC */);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
   const long child = CALL5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
   if (child < 0) Refuse(status, STEP_INSTRUCTIONS, child, 0);
-  if (child == 0) StartProgram(block, status);
+  if (child == 0) StartProgram(block, status, ready, init);
   program = (int32_t)child;
   KeepOnlyOurs(header->highest);
   CALL1(__NR_chdir, "/");

@@ -329,6 +329,21 @@ describe('an init that is stopped', () => {
     expect(report.complete).toBe(true);
   });
 
+  // One that held what tells of the exec would keep the launch from its end; its program went on.
+  it('by the first instruction of its program, while it gets ready itself', async () => {
+    const stop = fixture('stop_parent');
+    for (let round = 0; round < 10; round += 1) {
+      const ends = Array.from({ length: 8 }, async () => {
+        const running = run(stop, [], { grace: 20 });
+        const pid = await running.started;
+        running.abort();
+        const { outcome, cleanup } = await running;
+        return [outcome.kind, cleanup.survivors, hasEnded(pid ?? 0)];
+      });
+      for (const end of await Promise.all(ends)) expect(end).toEqual(['aborted', [], true]);
+    }
+  });
+
   it('is given up when it is stopped again and again', async () => {
     const mark = randomUUID();
     const script = `"$0" "$1" setsid daemon ignore & n=0
