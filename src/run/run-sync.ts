@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 
 import type { SallyportError } from '../errors.js';
 import type { ExitStatus } from '../launch/outcomes.js';
+import { findClosed } from '../launch/held.js';
 import { splitArguments } from '../launch/spawn.js';
 import { SyncWait } from '../launch/sync-wait.js';
 import type { RawOptions } from '../plan/options.js';
@@ -92,10 +93,12 @@ class SyncRun {
   supervise(): RunReport {
     let wait: SyncWait | null = null;
     let files: SyncFiles | null = null;
+    const closed = findClosed(this.#file, this.#wish.plan);
     try {
       try {
         wait = SyncWait.openFor(this.#file);
         files = openSyncFiles(this.#wish, this.#file, wait);
+        if (closed !== null) throw closed;
         this.#contained = this.#start(wait, files.outputs.place(this.#wish.plan));
       } catch (error) {
         if (!isRefusal(error)) throw error;

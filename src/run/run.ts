@@ -1,6 +1,7 @@
 // Starts a program, watches over it, ends what is left of it, and gives a report.
 import { SallyportError } from '../errors.js';
 import type { ExitStatus } from '../launch/outcomes.js';
+import { findClosed } from '../launch/held.js';
 import { splitArguments } from '../launch/spawn.js';
 import { loopTimers } from '../launch/timers.js';
 import { describePlan } from '../plan/describe.js';
@@ -59,15 +60,20 @@ export function run(
   return startRun(file, args, given, () => undefined);
 }
 
-/** @internal `run` with a look at what is under way, as soon as the program runs. */
+/**
+ * @internal `run` with a look at what is under way, as soon as the program runs.
+ *
+ * @param closed what `findClosed` gave, where descriptors have been opened since
+ */
 export function startRun(
   file: string,
   args: unknown,
   given: unknown,
   look: (running: RunUnderWay) => void,
+  closed: Error | null = null,
 ): Run {
   const handle = new Handle(look);
-  return Object.assign(superviseRun(file, args, given, handle), {
+  return Object.assign(superviseRun(file, args, given, handle, closed), {
     started: handle.started,
     abort: () => handle.ending?.begin('aborted'),
     release: (pid: number) => handle.contained?.release(pid),
@@ -79,12 +85,14 @@ async function superviseRun(
   args: unknown,
   given: unknown,
   handle: Handle,
+  closedBefore: Error | null,
 ): Promise<RunReport> {
   let files: OpenFiles | null = null;
   let admission: Admission | null = null;
   try {
     const taken = takeRunOptions(given);
     admission = taken.admission;
+    const closed = closedBefore ?? findClosed(file, taken.plan);
     // Before the start: where it throws nothing is left running.
     const wish = { ...taken, output: makeMasks(taken.output) };
     const clock = startClock();
@@ -93,6 +101,7 @@ async function superviseRun(
     let contained: Contained | null;
     try {
       files = openFiles(wish, file);
+      if (closed !== null) throw closed;
       contained = await start(file, args, files.outputs.place(wish.plan), begin);
     } catch (error) {
       if (!isRefusal(error)) throw error;
