@@ -8,6 +8,7 @@ import type { SentSignal, TreeEnd } from './containment.js';
 import { findHolders } from './holders.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
 import type { RunCgroup } from './run-cgroup.js';
+import { isShort, withSpares } from './spare.js';
 import { describeSurvivors, killAll, listMembers } from './walk.js';
 
 /** Milliseconds between two looks at the init: whether it goes on, and whom it has adopted. */
@@ -110,8 +111,15 @@ export class InitWatch {
   #look(): void {
     if (this.#isOver || this.#isGivenUp) return;
     const now = performance.now();
-    const state = readProcess(this.#run.initPid)?.state;
-    this.#noteAdopted();
+    let state: string | undefined;
+    try {
+      state = readProcess(this.#run.initPid)?.state;
+      this.#noteAdopted();
+    } catch (error) {
+      if (!isShort(error)) throw error;
+      this.#lookLater(LOOK_INTERVAL);
+      return;
+    }
     // Whoever may signal the program's init, or trace it, has its user: the program itself.
     if (state === 'T' || state === 't') this.#stoppedSince ??= now;
     else this.#stoppedSince = undefined;
@@ -260,7 +268,7 @@ function toSent({ signal, processes }: { signal: string; processes: number }): S
 /** Empty on a kernel without CONFIG_PROC_CHILDREN. */
 function readChildren(pid: number): number[] {
   try {
-    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
+    const text = withSpares(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1'));
     return text.split(' ').filter(Boolean).map(Number);
   } catch {
     return [];

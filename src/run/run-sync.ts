@@ -17,6 +17,7 @@ import type { ChannelOptions, OutputOptions } from './output-options.js';
 import { limitReading } from './reading-limit.js';
 import { assembleReport, type Findings, type RunReport } from './report.js';
 import { isRefusal, LAST_WORD } from './run.js';
+import { dropSpares, keepSpares } from './spare.js';
 import { watchForStall, type StallEvidence } from './stall.js';
 import { SyncChannel } from './sync-channel.js';
 import { containSync, type SyncContained } from './sync-containment.js';
@@ -94,6 +95,7 @@ class SyncRun {
     let wait: SyncWait | null = null;
     let files: SyncFiles | null = null;
     const closed = findClosed(this.#file, this.#wish.plan);
+    keepSpares();
     try {
       try {
         wait = SyncWait.openFor(this.#file);
@@ -107,6 +109,7 @@ class SyncRun {
       if (this.#contained === null) return this.#reportUnstarted(files, null);
       return this.#accompany(this.#contained, wait, files);
     } finally {
+      dropSpares();
       if (this.#contained !== null && this.#contained.ended === null) this.#contained.abandon();
       files?.close();
       wait?.close();

@@ -26,6 +26,7 @@ import {
   type Channels,
 } from './reading.js';
 import { assembleReport, type RunReport } from './report.js';
+import { dropSpares, keepSpares } from './spare.js';
 import { watchForStall } from './stall.js';
 
 /** How long a target that could not be ended is given to be heard of all the same, in milliseconds. */
@@ -89,10 +90,13 @@ async function superviseRun(
 ): Promise<RunReport> {
   let files: OpenFiles | null = null;
   let admission: Admission | null = null;
+  let areKept = false;
   try {
     const taken = takeRunOptions(given);
     admission = taken.admission;
     const closed = closedBefore ?? findClosed(file, taken.plan);
+    keepSpares();
+    areKept = true;
     // Before the start: where it throws nothing is left running.
     const wish = { ...taken, output: makeMasks(taken.output) };
     const clock = startClock();
@@ -110,7 +114,12 @@ async function superviseRun(
     if (contained === null) return await reportUnstarted(begin, files, null);
     handle.start(contained);
     return await accompany(contained, begin, files, handle);
+  } catch (error) {
+    // Whatever has failed here, nothing of the run goes on.
+    handle.contained?.kill();
+    throw error;
   } finally {
+    if (areKept) dropSpares();
     handle.close();
     files?.close();
     admission?.dispose();
