@@ -217,16 +217,19 @@ __attribute__((noreturn)) static void StartProgram(char* block, int status, cons
       MakeReport(REPORT_STARTED, (int32_t)CALL0(__NR_getpid), 0, 0, 0);
   /* Whoever asked for the program has ended before it began. */
   if (Send(&started, 1) == -EPIPE) Exit(0);
-  if (header->session == 0) CALL0(__NR_setsid);
-  if (header->session == 1) CALL2(__NR_setpgid, 0, 0);
+  long refused = 0;
+  if (header->session == 0) refused = CALL0(__NR_setsid);
+  if (header->session == 1) refused = CALL2(__NR_setpgid, 0, 0);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
   if (header->foreground >= 0) {
     /* With SIGTTOU blocked, as all are: a background process may do so then. */
     const int32_t group = (int32_t)CALL0(__NR_getpid);
-    const long refused = CALL3(__NR_ioctl, header->foreground, TIOCSPGRP, &group);
+    refused = CALL3(__NR_ioctl, header->foreground, TIOCSPGRP, &group);
     if (refused < 0) Refuse(status, STEP_TERMINAL, refused, (uint64_t)header->foreground);
   }
   const uint64_t none = 0;
-  CALL4(__NR_rt_sigprocmask, SIG_BLOCK_ALL, &none, 0, sizeof none);
+  refused = CALL4(__NR_rt_sigprocmask, SIG_BLOCK_ALL, &none, 0, sizeof none);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
   BecomeProgram(block, status);
 }
 
@@ -290,7 +293,8 @@ void BeInit(char* block, int status) {
 
   /* What we say is believed: a program of the same user must not take our socket by pidfd_getfd(2)
      or ptrace(2) and say it. Before there is one. */
-  CALL5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  refused = CALL5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
   const int32_t init = (int32_t)CALL0(__NR_getpid);
   int ready[2]; /* ends when we hold nothing of the program's any more */
   refused = CALL2(__NR_pipe2, ready, 02000000 /* O_CLOEXEC */);
