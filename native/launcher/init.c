@@ -88,8 +88,16 @@ __attribute__((noreturn)) static void Exit(int code) {
   for (;;) CALL1(__NR_exit_group, code);
 }
 
+/* What is not said is lost, and with it how the program ended: for want of memory it is tried
+ * again. */
 static long Send(const struct LauncherReport* reports, unsigned long count) {
-  return CALL6(__NR_sendto, control, reports, count * sizeof *reports, MSG_NOSIGNAL, 0, 0);
+  for (;;) {
+    const long sent =
+        CALL6(__NR_sendto, control, reports, count * sizeof *reports, MSG_NOSIGNAL, 0, 0);
+    if (sent != -ENOBUFS && sent != -ENOMEM && sent != -EINTR) return sent;
+    const struct __kernel_timespec pause = {0, 1000000};
+    CALL2(__NR_nanosleep, &pause, 0);
+  }
 }
 
 /* The end of the program, and the end of the tree where that comes at once: said together, they
