@@ -128,7 +128,8 @@ export class InitWatch {
       this.#giveUp();
       return;
     }
-    if (this.#stoppedSince !== undefined) this.#run.init.wake();
+    // One that /proc does not show (hidepid, proc(5): it is not dumpable) may be stopped as well.
+    if (this.#stoppedSince !== undefined || state === undefined) this.#run.init.wake();
     const isUrgent = this.#killAt !== Infinity || this.#stoppedSince !== undefined;
     this.#lookLater(isUrgent ? HASTY_INTERVAL : LOOK_INTERVAL);
   }
@@ -223,11 +224,16 @@ export class InitWatch {
       signalled,
       survivors: describeSurvivors(left),
       released: [...end.released],
-      // An init that did all it could, and was given up for what it cannot kill, has lost nothing.
-      lost: this.#isGivenUp ? this.#stoppedSince !== undefined : !end.empty,
+      lost: this.#isLost(end, left),
       treeUsage: end.usage,
       ...peak,
     });
+  }
+
+  /** An init that did all it could, and was given up for what it cannot kill, has lost nothing. */
+  #isLost({ empty }: InitEnd, left: readonly ProcessFacts[]): boolean {
+    if (this.#isGivenUp && this.#stoppedSince !== undefined) return true;
+    return !empty && !(this.#isGivenUp && left.length > 0);
   }
 
   #listLost(): ProcessFacts[] {
