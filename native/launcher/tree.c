@@ -25,7 +25,12 @@
 #define MOST_PROCESSES 65536
 #define MOST_RELEASED 1024
 
-static int32_t released[MOST_RELEASED];
+/* Numbers are given again, and whoever comes to one has not been released: the descriptor stands
+   for that one process. Negative where there is none. */
+static struct {
+  int32_t pid;
+  int32_t pidfd;
+} released[MOST_RELEASED];
 static int released_count;
 
 /* What SignalDescendants() sees of the machine. Pages of it that are not needed are never touched.
@@ -36,7 +41,9 @@ static uint8_t below[MOST_PROCESSES];
 
 int ReleaseProcess(int32_t pid) {
   if (released_count == MOST_RELEASED) return -1;
-  released[released_count++] = pid;
+  released[released_count].pid = pid;
+  released[released_count].pidfd = (int32_t)CALL2(__NR_pidfd_open, pid, 0);
+  ++released_count;
   return 0;
 }
 
@@ -44,7 +51,12 @@ int HasReleased(void) { return released_count > 0; }
 
 static int IsReleased(int32_t pid) {
   for (int i = 0; i < released_count; ++i) {
-    if (released[i] == pid) return 1;
+    if (released[i].pid != pid) continue;
+    const int32_t pidfd = released[i].pidfd;
+    if (pidfd < 0 || CALL4(__NR_pidfd_send_signal, pidfd, 0, 0, 0) != -ESRCH) return 1;
+    /* It is gone. */
+    CALL1(__NR_close, pidfd);
+    released[i--] = released[--released_count];
   }
   return 0;
 }
