@@ -6,6 +6,7 @@ import type { DescriptorRecord } from './audit/record.js';
 import { describeRefusal, scanFacts } from './audit/scan.js';
 import { clean } from './clean-text.js';
 import { phraseObject } from './objects/object.js';
+import { itemsOf } from './own-properties.js';
 
 /** A process id, or anything with one: a `Child`, Node's `ChildProcess`, a `ProcessAudit`. */
 export type ProcessLike = number | { readonly pid?: number | undefined };
@@ -23,7 +24,7 @@ export interface MatcherResult {
 }
 
 function requireList(expected: unknown, of: 'number' | 'string'): void {
-  const isList = Array.isArray(expected) && expected.every((item) => typeof item === of);
+  const isList = Array.isArray(expected) && itemsOf(expected).every((item) => typeof item === of);
   if (!isList) throw new TypeError(`expected an array of ${of}s to compare with`);
 }
 

@@ -46,6 +46,14 @@ export function withoutPrototype<Fields extends object>(fields: Fields): Fields 
   return Object.assign(Object.create(null) as Fields, fields);
 }
 
+/**
+ * What stands in an array, a hole as undefined. map, every and forEach pass holes over, so that a check
+ * by them says nothing of what is counted or spread afterwards.
+ */
+export function itemsOf(list: readonly unknown[]): unknown[] {
+  return Array.from(list);
+}
+
 /** Nothing that we take is nested deeper. */
 const DEEPEST = 8;
 
@@ -59,7 +67,7 @@ export function copyOwn<Value>(value: Value): Value {
 
 function copy(value: unknown, depth: number): unknown {
   if (depth > DEEPEST) return value;
-  if (Array.isArray(value)) return value.map((each) => copy(each, depth + 1));
+  if (Array.isArray(value)) return itemsOf(value).map((each) => copy(each, depth + 1));
   if (!isRecord(value)) return value;
   const own = Object.create(null) as Record<string, unknown>;
   for (const [name, each] of Object.entries(value)) own[name] = copy(each, depth + 1);

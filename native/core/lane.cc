@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -46,14 +47,29 @@ struct LaneHello {
 
 using ControlBuffer = char[CMSG_SPACE(sizeof(int) * kMostDescriptors)];
 
+// For want of memory, or for a signal. A lane that took it for the end would answer nobody any
+// more, and whoever waits for a message of it would do so for ever.
+bool IsPassing(int errno_value) {
+  if (errno_value != EINTR && errno_value != ENOMEM && errno_value != ENOBUFS) return false;
+  const timespec pause = {0, errno_value == EINTR ? 0 : 1'000'000};
+  nanosleep(&pause, nullptr);
+  return true;
+}
+
 // Raw calls on the lane's side: its numbers are those of another table, which wrappers that keep
 // books by number (ThreadSanitizer's) must not see.
 long LaneReceive(int control, msghdr* message) {
-  return syscall(SYS_recvmsg, control, message, MSG_CMSG_CLOEXEC);
+  long size;
+  do {
+    size = syscall(SYS_recvmsg, control, message, MSG_CMSG_CLOEXEC);
+  } while (size < 0 && IsPassing(errno));
+  return size;
 }
 
 void LaneSend(int control, const void* data, size_t size) {
-  syscall(SYS_sendto, control, data, size, MSG_NOSIGNAL, nullptr, 0);
+  while (syscall(SYS_sendto, control, data, size, MSG_NOSIGNAL, nullptr, 0) < 0) {
+    if (!IsPassing(errno)) return;
+  }
 }
 
 void CloseAll(std::vector<int>* numbers) {

@@ -53,11 +53,12 @@ class Unheard : public ExitListener {
 };
 
 // Before its job ends, which closes the link to an init: that ends what it has started, and itself.
-void Discard(const LaunchJob& job, pid_t pid) {
+void Discard(LaunchJob& job, pid_t pid) {
   // It may have started something already.
   const bool leads_group = job.request.session != SessionMode::kInherit;
   const Result<ChildId> id =
-      Reaper::Instance().Watch(pid, leads_group, false, std::make_shared<Unheard>());
+      Reaper::Instance().Watch(pid, leads_group, false, std::make_shared<Unheard>(),
+                               job.request.init ? &job.control : nullptr);
   if (!id.ok() || job.request.init) return;
   if (Reaper::Instance().SignalGroup(id.value(), SIGKILL) == 0) return;
   Reaper::Instance().Signal(id.value(), SIGKILL);

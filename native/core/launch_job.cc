@@ -133,8 +133,8 @@ Result<bool> OpenTable(LaunchJob& job) {
 
 Result<LaunchedChild> WatchLaunched(LaunchJob& job, pid_t pid, std::string evidence) {
   const bool leads_group = job.request.session != SessionMode::kInherit;
-  const Result<ChildId> id =
-      Reaper::Instance().Watch(pid, leads_group, job.keeps_zombie, job.listener);
+  const Result<ChildId> id = Reaper::Instance().Watch(
+      pid, leads_group, job.keeps_zombie, job.listener, job.request.init ? &job.control : nullptr);
   if (!id.ok()) return id.error();
   pid_t program = pid;
   if (job.request.init) {

@@ -19,12 +19,13 @@ namespace {
 
 constexpr int kStartTimeField = 22;
 
-// 0 where it cannot be read: no process has that.
+// 0 where it cannot be read: no process has that. errno says why.
 uint64_t ReadStartTime(pid_t pid) {
   char path[32];
   snprintf(path, sizeof path, "/proc/%d/stat", pid);
   const UniqueFd stat(MoveAboveStandard(open(path, O_RDONLY | O_CLOEXEC)));
   if (!stat.valid()) return 0;
+  errno = 0;
   char text[1024];
   const ssize_t length = read(stat.get(), text, sizeof text - 1);
   if (length <= 0) return 0;
@@ -41,7 +42,10 @@ int SignalProcess(pid_t pid, uint64_t start_time, int signal) {
   const UniqueFd pidfd(MoveAboveStandard(PidfdOpen(pid)));
   if (!pidfd.valid() && !IsUnavailable(errno) && errno != EMFILE && errno != ENFILE) return errno;
   // In this order: what the descriptor stands for stays the same, whoever has the pid later.
-  if (ReadStartTime(pid) != start_time) return ESRCH;
+  const uint64_t seen = ReadStartTime(pid);
+  // That nothing more can be opened says nothing of the process.
+  if (seen == 0 && (errno == EMFILE || errno == ENFILE)) return errno;
+  if (seen != start_time) return ESRCH;
   if (pidfd.valid()) {
     if (PidfdSendSignal(pidfd.get(), signal) == 0) return 0;
     if (!IsUnavailable(errno)) return errno;

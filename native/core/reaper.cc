@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -43,10 +44,26 @@ ExitStatus FromWaitStatus(int wait_status) {
   return status;
 }
 
+// How long an init may take over ending what it has started, in milliseconds.
+constexpr int kInitMayTake = 250;
+
 void KillAndReap(pid_t pid) {
   kill(pid, SIGKILL);
   while (waitpid(pid, nullptr, 0) == -1 && errno == EINTR) {
   }
+}
+
+// Killed at once, it would leave the program that it has started.
+void EndInit(pid_t pid, UniqueFd* link) {
+  link->reset();
+  for (int i = 0; i < kInitMayTake; ++i) {
+    if (waitpid(pid, nullptr, WNOHANG) != 0) return;
+    // Its program may have stopped it.
+    kill(pid, SIGCONT);
+    const timespec pause = {0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  KillAndReap(pid);
 }
 
 }  // namespace
@@ -69,7 +86,7 @@ Reaper& Reaper::Instance() {
 }
 
 Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, bool keeps_zombie,
-                              std::shared_ptr<ExitListener> listener) {
+                              std::shared_ptr<ExitListener> listener, UniqueFd* init_link) {
   auto child = std::make_shared<Child>();
   child->pid = pid;
   child->leads_group = leads_group;
@@ -88,7 +105,11 @@ Result<ChildId> Reaper::Watch(pid_t pid, bool leads_group, bool keeps_zombie,
 
   const int refused = errno;
   Forget(child->id);
-  KillAndReap(pid);
+  if (init_link != nullptr) {
+    EndInit(pid, init_link);
+  } else {
+    KillAndReap(pid);
+  }
   return SysError{"process", refused, ""};
 }
 

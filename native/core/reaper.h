@@ -40,9 +40,10 @@ class Reaper {
   // Takes charge of a child of this process that nobody else waits for. `leads_group`: the child is
   // the leader of a process group of its own. `keeps_zombie`: once it has ended it is not reaped
   // before Release(), so that its pid, and the group and session of that number, can name nobody
-  // else. On failure the child has been killed and reaped.
+  // else. On failure the child has been killed and reaped; an init, whose link to us is given then,
+  // has been told to end by the end of that, and given the time to end its program first.
   Result<ChildId> Watch(pid_t pid, bool leads_group, bool keeps_zombie,
-                        std::shared_ptr<ExitListener> listener);
+                        std::shared_ptr<ExitListener> listener, UniqueFd* init_link = nullptr);
 
   // Its number is not needed any longer: reaps the child, now or when it ends.
   void Release(ChildId id);

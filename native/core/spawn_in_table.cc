@@ -126,7 +126,12 @@ Result<bool> LetGo(const LaunchRequest& request, const std::string& instructions
   if (verdict.ok() && verdict.value().matches) {
     if (evidence != nullptr) *evidence = std::move(verdict.value().evidence);
     const char go = LAUNCHER_GO;
-    syscall(SYS_sendto, status, &go, 1, MSG_NOSIGNAL, nullptr, 0);
+    // Without it the child would wait for ever. Where it has ended, its status says so.
+    while (syscall(SYS_sendto, status, &go, 1, MSG_NOSIGNAL, nullptr, 0) < 0 &&
+           (errno == EINTR || errno == ENOMEM || errno == ENOBUFS)) {
+      const timespec pause = {0, 1'000'000};
+      nanosleep(&pause, nullptr);
+    }
     return true;
   }
   EndHeld(started, held);

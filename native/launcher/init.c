@@ -7,6 +7,7 @@
 
 #include <asm/errno.h>
 #include <asm/ioctls.h>
+#include <linux/eventpoll.h>
 #include <linux/prctl.h>
 #include <linux/time_types.h>
 
@@ -28,7 +29,6 @@
 #define SFD_FLAGS (02000000 | 04000) /* SFD_CLOEXEC | SFD_NONBLOCK */
 #define CLOCK_MONOTONIC 1
 #define RUSAGE_CHILDREN (-1)
-#define POLLIN 1
 #define MSG_DONTWAIT 0x40
 #define MSG_NOSIGNAL 0x4000
 
@@ -36,9 +36,10 @@
 #define __NR_close_range 436
 #endif
 
-/* Where the two descriptors of an init stand once it has closed all others. */
-#define CONTROL 0
-#define SIGNALS 1
+/* All that an init holds once it has closed the program's. It opens none of them later: whoever has
+   our user can set our RLIMIT_NOFILE to 0, prlimit(2), and then nobody opens anything, and poll(2)
+   takes no descriptor at all. */
+static int control, signals, events, children;
 
 /* While it kills, an init looks again this often, should a child have come unnoticed. */
 #define SWEEP_INTERVAL_MS 20
@@ -53,11 +54,6 @@ struct ExitInfo { /* siginfo_t of waitid(2), 128 bytes */
   int32_t signo, errno_value, code, pad;
   int32_t pid, uid, status;
   char rest[128 - 28];
-};
-
-struct PollEntry {
-  int32_t fd;
-  int16_t events, revents;
 };
 
 static int32_t program;      /* its pid; 0 once it has been reaped */
@@ -92,8 +88,16 @@ __attribute__((noreturn)) static void Exit(int code) {
   for (;;) CALL1(__NR_exit_group, code);
 }
 
-static long Send(int32_t control, const struct LauncherReport* reports, unsigned long count) {
-  return CALL6(__NR_sendto, control, reports, count * sizeof *reports, MSG_NOSIGNAL, 0, 0);
+/* What is not said is lost, and with it how the program ended: for want of memory it is tried
+ * again. */
+static long Send(const struct LauncherReport* reports, unsigned long count) {
+  for (;;) {
+    const long sent =
+        CALL6(__NR_sendto, control, reports, count * sizeof *reports, MSG_NOSIGNAL, 0, 0);
+    if (sent != -ENOBUFS && sent != -ENOMEM && sent != -EINTR) return sent;
+    const struct __kernel_timespec pause = {0, 1000000};
+    CALL2(__NR_nanosleep, &pause, 0);
+  }
 }
 
 /* The end of the program, and the end of the tree where that comes at once: said together, they
@@ -102,14 +106,14 @@ static struct LauncherReport pending[2];
 static unsigned long pending_count;
 
 static void Flush(void) {
-  if (pending_count > 0) Send(CONTROL, pending, pending_count);
+  if (pending_count > 0) Send(pending, pending_count);
   pending_count = 0;
 }
 
 static void ReportSignal(int signal, int32_t processes) {
   Flush();
   const struct LauncherReport report = MakeReport(REPORT_SIGNALLED, processes, 0, signal, 0);
-  Send(CONTROL, &report, 1);
+  Send(&report, 1);
 }
 
 __attribute__((noreturn)) static void Finish(void) {
@@ -128,7 +132,7 @@ static void KillChild(int32_t pid) {
 /* Children of a child that ends become ours before we hear of that end: a sweep after each reaping
    reaches every generation. */
 static void Sweep(void) {
-  if (killing) ForEachChild(KillChild);
+  if (killing) ForEachChild(children, KillChild);
 }
 
 static void ReapAll(void) {
@@ -148,14 +152,14 @@ static void ReapAll(void) {
 }
 
 static void EndAfter(int32_t grace_ms) {
-  ReportSignal(SIGTERM, SignalDescendants(SIGTERM));
+  ReportSignal(SIGTERM, SignalDescendants(children, SIGTERM));
   kill_at = Now() + (grace_ms < 0 ? 0 : grace_ms);
 }
 
 static void StartKilling(void) {
   if (killing) return;
   killing = 1;
-  ReportSignal(SIGKILL, (int32_t)ForEachChild(KillChild));
+  ReportSignal(SIGKILL, (int32_t)ForEachChild(children, KillChild));
 }
 
 static void Obey(const struct LauncherCommand* command) {
@@ -183,10 +187,12 @@ static void TakeCommands(void) {
   static struct LauncherCommand command;
   static uint32_t received;
   for (;;) {
-    const long size = CALL6(__NR_recvfrom, CONTROL, (char*)&command + received,
+    const long size = CALL6(__NR_recvfrom, control, (char*)&command + received,
                             sizeof command - received, MSG_DONTWAIT, 0, 0);
     if (size == -EAGAIN || size == -EINTR) return;
     if (size <= 0) {
+      /* It would be ready for ever. */
+      CALL4(__NR_epoll_ctl, events, EPOLL_CTL_DEL, control, 0);
       parent_is_gone = 1;
       StartKilling();
       return;
@@ -199,8 +205,18 @@ static void TakeCommands(void) {
 }
 
 /* In the child of the fork. What is ours is close-on-exec. */
-__attribute__((noreturn)) static void StartProgram(char* block, int status) {
+__attribute__((noreturn)) static void StartProgram(char* block, int status, const int* ready,
+                                                   int32_t init) {
   const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
+  /* A program may stop its init at once, having the same user: one that still held the status would
+     keep the launch from its end, and its parent from noticing it. */
+  CALL1(__NR_close, ready[1]);
+  char nothing;
+  while (CALL3(__NR_read, ready[0], &nothing, 1) == -EINTR) {
+  }
+  CALL1(__NR_close, ready[0]);
+  /* It was killed before it was ready: nobody would end the program. */
+  if (CALL0(__NR_getppid) != init) Exit(0);
   /* As it is after an exec: whoever started us may look at it while it holds. */
   CALL5(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
   /* By the program to be, which may kill its init as soon as it runs: whoever has seen the end of
@@ -208,37 +224,70 @@ __attribute__((noreturn)) static void StartProgram(char* block, int status) {
   const struct LauncherReport started =
       MakeReport(REPORT_STARTED, (int32_t)CALL0(__NR_getpid), 0, 0, 0);
   /* Whoever asked for the program has ended before it began. */
-  if (Send(header->control, &started, 1) == -EPIPE) Exit(0);
-  if (header->session == 0) CALL0(__NR_setsid);
-  if (header->session == 1) CALL2(__NR_setpgid, 0, 0);
+  if (Send(&started, 1) == -EPIPE) Exit(0);
+  long refused = 0;
+  if (header->session == 0) refused = CALL0(__NR_setsid);
+  if (header->session == 1) refused = CALL2(__NR_setpgid, 0, 0);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
   if (header->foreground >= 0) {
     /* With SIGTTOU blocked, as all are: a background process may do so then. */
     const int32_t group = (int32_t)CALL0(__NR_getpid);
-    const long refused = CALL3(__NR_ioctl, header->foreground, TIOCSPGRP, &group);
+    refused = CALL3(__NR_ioctl, header->foreground, TIOCSPGRP, &group);
     if (refused < 0) Refuse(status, STEP_TERMINAL, refused, (uint64_t)header->foreground);
   }
   const uint64_t none = 0;
-  CALL4(__NR_rt_sigprocmask, SIG_BLOCK_ALL, &none, 0, sizeof none);
+  refused = CALL4(__NR_rt_sigprocmask, SIG_BLOCK_ALL, &none, 0, sizeof none);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
   BecomeProgram(block, status);
 }
 
+static void CloseRange(int first, int last) {
+  if (first > last || CALL3(__NR_close_range, first, last, 0) == 0) return;
+  /* Kernel before 5.9. */
+  for (int fd = first; fd <= last; ++fd) CALL1(__NR_close, fd);
+}
+
 /* An init holds nothing of the program's: a pipe of its own would keep the parent from its end. */
-static void KeepOnly(int old_control, int signals, int highest) {
-  /* Neither may stand where the other is to go. */
-  const long control_copy = CALL3(__NR_fcntl, old_control, 1030 /* F_DUPFD_CLOEXEC */, 2);
-  const long signals_copy = CALL3(__NR_fcntl, signals, 1030, 2);
-  CALL3(__NR_dup3, control_copy, CONTROL, 02000000 /* O_CLOEXEC */);
-  CALL3(__NR_dup3, signals_copy, SIGNALS, 02000000);
-  if (CALL3(__NR_close_range, 2, ~0u, 0) == 0) return;
-  /* Kernel before 5.9. The table was exact, so that nothing stands above what we know. */
-  if (highest < old_control) highest = old_control;
-  if (highest < signals) highest = signals;
-  for (int fd = 2; fd <= highest + 4; ++fd) CALL1(__NR_close, fd);
+static void KeepOnlyOurs(int highest) {
+  const int kept[] = {control, signals, events, children};
+  int from = 0;
+  for (int i = 0; i < 4; ++i) {
+    int least = -1;
+    for (int j = 0; j < 4; ++j) {
+      if (kept[j] >= from && (least < 0 || kept[j] < least)) least = kept[j];
+    }
+    if (least < 0) break;
+    CloseRange(from, least - 1);
+    from = least + 1;
+  }
+  if (CALL3(__NR_close_range, from, ~0u, 0) == 0) return;
+  /* The table was exact: above what we know stands at most the status and a pipe. */
+  CloseRange(from, (from > highest ? from : highest) + 8);
+}
+
+static long Watch(int fd) {
+  struct epoll_event event = {EPOLLIN, (uint64_t)fd};
+  return CALL4(__NR_epoll_ctl, events, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* What an init needs, opened before there is a program. Returns 0 or a negative errno value. */
+static long OpenOurs(void) {
+  const uint64_t child_signal = (uint64_t)1 << (SIGCHLD - 1);
+  signals = (int)CALL4(__NR_signalfd4, -1, &child_signal, sizeof child_signal, SFD_FLAGS);
+  if (signals < 0) return signals;
+  events = (int)CALL1(__NR_epoll_create1, 02000000 /* EPOLL_CLOEXEC */);
+  if (events < 0) return events;
+  children = (int)OpenChildren();
+  /* A kernel without CONFIG_PROC_CHILDREN, or without /proc. */
+  if (children < 0 && children != -ENOENT) return children;
+  const long refused = Watch(control);
+  return refused < 0 ? refused : Watch(signals);
 }
 
 void BeInit(char* block, int status) {
   const struct LauncherHeader* const header = (const struct LauncherHeader*)block;
-  CALL3(__NR_fcntl, header->control, F_SETFD, FD_CLOEXEC);
+  control = header->control;
+  CALL3(__NR_fcntl, control, F_SETFD, FD_CLOEXEC);
   long refused = CALL5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
   /* When the parent ends, an init that somebody has stopped is to see it. What is started for a run
@@ -247,34 +296,36 @@ void BeInit(char* block, int status) {
   /* An init cannot be ended by a signal that somebody sends to a group or a session. */
   const uint64_t all = ~(uint64_t)0;
   CALL4(__NR_rt_sigprocmask, SIG_BLOCK_ALL, &all, 0, sizeof all);
-  const uint64_t children = (uint64_t)1 << (SIGCHLD - 1);
-  const long signals = CALL4(__NR_signalfd4, -1, &children, sizeof children, SFD_FLAGS);
-  if (signals < 0) Refuse(status, STEP_INSTRUCTIONS, signals, 0);
+  refused = OpenOurs();
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
 
   /* What we say is believed: a program of the same user must not take our socket by pidfd_getfd(2)
      or ptrace(2) and say it. Before there is one. */
-  CALL5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  refused = CALL5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
+  const int32_t init = (int32_t)CALL0(__NR_getpid);
+  int ready[2]; /* ends when we hold nothing of the program's any more */
+  refused = CALL2(__NR_pipe2, ready, 02000000 /* O_CLOEXEC */);
+  if (refused < 0) Refuse(status, STEP_INSTRUCTIONS, refused, 0);
   const long child = CALL5(__NR_clone, SIGCHLD, 0, 0, 0, 0);
   if (child < 0) Refuse(status, STEP_INSTRUCTIONS, child, 0);
-  if (child == 0) StartProgram(block, status);
+  if (child == 0) StartProgram(block, status, ready, init);
   program = (int32_t)child;
-  KeepOnly(header->control, (int)signals, header->highest);
+  KeepOnlyOurs(header->highest);
   CALL1(__NR_chdir, "/");
 
   for (;;) {
-    struct PollEntry entries[2] = {{parent_is_gone ? -1 : CONTROL, POLLIN, 0},
-                                   {SIGNALS, POLLIN, 0}};
     int64_t wait_ms = -1;
     if (killing) wait_ms = SWEEP_INTERVAL_MS;
     if (!killing && kill_at >= 0) wait_ms = kill_at > Now() ? kill_at - Now() : 0;
-    const struct __kernel_timespec wait = {wait_ms / 1000, wait_ms % 1000 * 1000000};
-    CALL5(__NR_ppoll, entries, 2, wait_ms < 0 ? 0 : &wait, 0, 0);
+    struct epoll_event ready[2];
+    CALL6(__NR_epoll_pwait, events, ready, 2, wait_ms, 0, 0);
 
     char drained[128 * 8]; /* signalfd_siginfo */
-    while (CALL3(__NR_read, SIGNALS, drained, sizeof drained) == sizeof drained) {
+    while (CALL3(__NR_read, signals, drained, sizeof drained) == sizeof drained) {
     }
     ReapAll();
-    if (entries[0].revents != 0) TakeCommands();
+    if (!parent_is_gone) TakeCommands();
     if (!killing && kill_at >= 0 && Now() >= kill_at) StartKilling();
     Sweep();
     /* Released children keep waitid from saying ECHILD. */

@@ -27,9 +27,15 @@ static char** ToPointers(char* block, uint32_t list) {
 /* Nothing of ours happens between this and execve: what is seen now is what the program gets. */
 static void HoldUntilLetGo(int status, const char* block) {
   const struct LauncherRefusal held = {STEP_HELD, (int32_t)CALL0(__NR_getpid), (uint64_t)block};
-  CALL3(__NR_write, status, &held, sizeof held);
-  char answer = 0;
   long size;
+  do {
+    size = CALL3(__NR_write, status, &held, sizeof held);
+  } while (size == -EINTR);
+  /* Not heard, for want of memory say: nobody would ever answer. */
+  if (size != sizeof held) {
+    for (;;) CALL1(__NR_exit_group, 127);
+  }
+  char answer = 0;
   do {
     size = CALL3(__NR_read, status, &answer, 1);
   } while (size == -EINTR);

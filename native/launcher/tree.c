@@ -25,7 +25,12 @@
 #define MOST_PROCESSES 65536
 #define MOST_RELEASED 1024
 
-static int32_t released[MOST_RELEASED];
+/* Numbers are given again, and whoever comes to one has not been released: the descriptor stands
+   for that one process. Negative where there is none. */
+static struct {
+  int32_t pid;
+  int32_t pidfd;
+} released[MOST_RELEASED];
 static int released_count;
 
 /* What SignalDescendants() sees of the machine. Pages of it that are not needed are never touched.
@@ -36,7 +41,9 @@ static uint8_t below[MOST_PROCESSES];
 
 int ReleaseProcess(int32_t pid) {
   if (released_count == MOST_RELEASED) return -1;
-  released[released_count++] = pid;
+  released[released_count].pid = pid;
+  released[released_count].pidfd = (int32_t)CALL2(__NR_pidfd_open, pid, 0);
+  ++released_count;
   return 0;
 }
 
@@ -44,7 +51,12 @@ int HasReleased(void) { return released_count > 0; }
 
 static int IsReleased(int32_t pid) {
   for (int i = 0; i < released_count; ++i) {
-    if (released[i] == pid) return 1;
+    if (released[i].pid != pid) continue;
+    const int32_t pidfd = released[i].pidfd;
+    if (pidfd < 0 || CALL4(__NR_pidfd_send_signal, pidfd, 0, 0, 0) != -ESRCH) return 1;
+    /* It is gone. */
+    CALL1(__NR_close, pidfd);
+    released[i--] = released[--released_count];
   }
   return 0;
 }
@@ -147,19 +159,20 @@ long CountChildren(void) {
   return refused < 0 ? refused : child_count;
 }
 
-long ForEachChild(void (*visit)(int32_t pid)) {
+long OpenChildren(void) { return Open("/proc/thread-self/children", 0); }
+
+long ForEachChild(int children, void (*visit)(int32_t pid)) {
   child_visit = visit;
   child_count = 0;
-  const long fd = Open("/proc/thread-self/children", 0);
-  if (fd < 0) {
-    /* A kernel without CONFIG_PROC_CHILDREN. */
+  if (children < 0) {
     const long refused = ForEachProcess(VisitIfChild);
     return refused < 0 ? refused : child_count;
   }
   char buffer[4096];
   long size;
+  int64_t offset = 0;
   int32_t pid = 0;
-  while ((size = CALL3(__NR_read, fd, buffer, sizeof buffer)) > 0) {
+  while ((size = CALL4(__NR_pread64, children, buffer, sizeof buffer, offset)) > 0) {
     for (long at = 0; at < size; ++at) {
       if (buffer[at] >= '0' && buffer[at] <= '9') {
         pid = pid * 10 + (buffer[at] - '0');
@@ -168,8 +181,8 @@ long ForEachChild(void (*visit)(int32_t pid)) {
         pid = 0;
       }
     }
+    offset += size;
   }
-  CALL1(__NR_close, fd);
   return size < 0 ? size : child_count;
 }
 
@@ -214,10 +227,26 @@ static int SendChecked(int32_t pid, int32_t parent, int32_t root, int signal) {
   return sent == 0;
 }
 
-int32_t SignalDescendants(int signal) {
+static int asked_signal;
+static int32_t reached;
+
+/* Only we reap it, so the number is still its own. */
+static void SignalChild(int32_t pid) {
+  reached += CALL2(__NR_kill, pid, asked_signal) == 0;
+  CALL2(__NR_kill, pid, SIGCONT);
+}
+
+int32_t SignalDescendants(int children, int signal) {
   const int32_t root = (int32_t)CALL0(__NR_getpid);
   process_count = 0;
+  reached = 0;
   ForEachProcess(NoteProcess);
+  if (process_count == 0) {
+    /* Not even ourselves: no descriptor is to be had. */
+    asked_signal = signal;
+    ForEachChild(children, SignalChild);
+    return reached;
+  }
   /* Parents need not come before their children: until nothing changes. */
   for (int changed = 1; changed;) {
     changed = 0;
@@ -227,7 +256,6 @@ int32_t SignalDescendants(int signal) {
       changed = 1;
     }
   }
-  int32_t reached = 0;
   for (int32_t i = 0; i < process_count; ++i) {
     if (below[i]) reached += SendChecked(pids[i], parents[i], root, signal);
   }

@@ -2,7 +2,7 @@
 import { invalid } from '../errors.js';
 import { findDifference, takeExpectation, type Expectation } from '../objects/expectation.js';
 import type { DescriptorObject } from '../objects/object.js';
-import { takeOwn } from '../own-properties.js';
+import { itemsOf, takeOwn } from '../own-properties.js';
 import type { DescriptorPlan } from '../plan/descriptors.js';
 import type { DescriptorRecord, ProcessAudit, Verdict } from './record.js';
 
@@ -51,7 +51,7 @@ export function takeAgainst(value: unknown): Comparison {
     );
   }
   const allowed = new Map<number, Check>();
-  descriptors.forEach((entry: unknown, index) => {
+  itemsOf(descriptors).forEach((entry, index) => {
     const [fd, check] = takeEntry(entry, `against.descriptors[${index}]`);
     allowed.set(fd, check);
   });

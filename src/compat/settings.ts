@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path';
 
 import { invalid } from '../errors.js';
-import { takeOwn, typeName } from '../own-properties.js';
+import { itemsOf, takeOwn, typeName } from '../own-properties.js';
 import { takeFlag, takeString } from '../plan/options.js';
 
 /** What `install` takes; in SALLYPORT_REGISTER as `name=value`. */
@@ -71,13 +71,13 @@ function takeStrings(value: unknown, option: string): string[] {
   if (!Array.isArray(value)) {
     throw wrong(option, `must be an array of strings, not ${typeName(value)}`);
   }
-  return value.map((entry: unknown, index) => takeString(entry, `${option}[${index}]`));
+  return itemsOf(value).map((entry, index) => takeString(entry, `${option}[${index}]`));
 }
 
 function takeDescriptors(value: unknown): number[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw wrong('pass', 'must be an array of descriptor numbers');
-  return value.map((fd: unknown, index) => {
+  return itemsOf(value).map((fd, index) => {
     if (typeof fd !== 'number' || !Number.isInteger(fd) || fd < 3 || fd > 0x7fffffff) {
       throw invalid(
         'ERR_SALLYPORT_INVALID_DESCRIPTOR',

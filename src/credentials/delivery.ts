@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path';
 
 import { invalid } from '../errors.js';
-import { takeOwn } from '../own-properties.js';
+import { itemsOf, takeOwn } from '../own-properties.js';
 
 /** AWS container credentials: the SDKs ask an endpoint on 127.0.0.1, again and again. */
 export interface EndpointDelivery {
@@ -86,7 +86,7 @@ export function neededValues(delivery: Delivery): readonly string[] {
 
 /** @throws {SallyportTypeError} */
 export function takeDeliveries(value: unknown, option: string): Delivery[] {
-  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const list: readonly unknown[] = Array.isArray(value) ? itemsOf(value) : [value];
   if (list.length === 0) throw wrong(option, 'say how the run gets at it');
   return list.map((entry, index) =>
     takeDelivery(entry, list.length === 1 ? option : `${option}[${index}]`),
@@ -156,7 +156,7 @@ const CHECKS: Readonly<Record<keyof typeof NAMES, (own: Own, option: string) => 
     }
     if (
       needs !== undefined &&
-      !(Array.isArray(needs) && needs.every((it) => typeof it === 'string'))
+      !(Array.isArray(needs) && itemsOf(needs).every((it) => typeof it === 'string'))
     )
       throw wrong(`${option}.needs`, 'must be an array of names');
   },

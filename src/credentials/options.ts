@@ -1,7 +1,7 @@
 // What the caller may write for a broker.
 
 import { invalid } from '../errors.js';
-import { takeOwn, typeName } from '../own-properties.js';
+import { itemsOf, takeOwn, typeName } from '../own-properties.js';
 import { takeRunId } from '../plan/workspace-layout.js';
 import { takeDeliveries, type Delivery } from './delivery.js';
 import type { Owner } from './files.js';
@@ -59,7 +59,7 @@ export function takeBrokerOptions(options: unknown): BrokerWish {
     throw wrong('home', 'must be an absolute path without NUL');
   }
   if (!Array.isArray(sources)) throw wrong('sources', 'must be an array');
-  const granted = sources.map((source: unknown, index) => takeSource(source, `sources[${index}]`));
+  const granted = itemsOf(sources).map((source, index) => takeSource(source, `sources[${index}]`));
   const names = granted.map(({ source }) => source.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw wrong('sources', `two are called ${twice}`);
@@ -82,7 +82,7 @@ function takeSource(value: unknown, option: string): Granted {
   if (revoke !== undefined && typeof revoke !== 'function') {
     throw wrong(`${option}.revoke`, `must be a function, not ${typeName(revoke)}`);
   }
-  if (plain !== undefined && !(Array.isArray(plain) && plain.every(isString))) {
+  if (plain !== undefined && !(Array.isArray(plain) && itemsOf(plain).every(isString))) {
     throw wrong(`${option}.plain`, 'must be an array of names');
   }
   for (const time of ['mintDeadline', 'lead', 'jitter'] as const) {

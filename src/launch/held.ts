@@ -6,6 +6,8 @@ import { adviseLimit } from '../limits.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
 import type { DescriptorObject } from '../objects/object.js';
+import { buildTable, takeListeners, type TableEntry } from '../plan/descriptors.js';
+import type { RawOptions } from '../plan/options.js';
 import { finishPlan, type Draft, type LaunchPlan } from '../plan/plan.js';
 
 interface HeldDescriptor {
@@ -75,23 +77,52 @@ export class HeldDescriptors {
   }
 }
 
+/**
+ * For whoever opens files of its own before it makes the plan: they would come to stand at a number that
+ * is named and is not open, and the child would have them. Asked before that.
+ *
+ * @returns what the launch is to be refused with; null also where the options are wrong: the plan says so
+ */
+export function findClosed(file: unknown, options: RawOptions): Error | null {
+  let table: readonly TableEntry[];
+  try {
+    const listeners = takeListeners(options.listeners);
+    table = buildTable(options.stdio, options.pass, () => Infinity, listeners);
+  } catch {
+    return null;
+  }
+  const numbers = new Set(table.flatMap(({ source }) => source ?? []));
+  if (numbers.size === 0) return null;
+  const held = native().holdDescriptors(Int32Array.from(numbers));
+  if (isFailure(held)) return holdError(String(file), table, held.errno, held.path);
+  native().releaseDescriptors(Int32Array.from(held, ([fd]) => fd));
+  return null;
+}
+
 function hold(draft: Draft, numbers: readonly number[]): HeldDescriptor[] {
   if (numbers.length === 0) return [];
   const result = native().holdDescriptors(Int32Array.from(numbers));
-  if (isFailure(result)) throw holdError(draft, result.errno, result.path);
+  if (isFailure(result)) {
+    throw holdError(draft.plan.file, draft.table, result.errno, result.path);
+  }
   return result.map(([fd, object]) => {
     if (object.socket !== undefined) Object.freeze(object.socket);
     return { fd, object: Object.freeze(object) };
   });
 }
 
-function holdError(draft: Draft, errno: number, number: string): Error {
-  const entry = draft.table.find(({ source }) => String(source) === number);
+function holdError(
+  file: string,
+  table: readonly TableEntry[],
+  errno: number,
+  number: string,
+): Error {
+  const entry = table.find(({ source }) => String(source) === number);
   const role = entry?.channel === 'inherit' ? `; stdio ${number} is 'inherit'` : '';
   const advice = errno === EBADF ? `it is not open in this process${role}` : adviseLimit(errno);
   return systemError(errno, 'fcntl', advice, {
-    syscall: `spawn ${draft.plan.file}`,
-    path: draft.plan.file,
+    syscall: `spawn ${file}`,
+    path: file,
     stage: 'descriptor',
     stagePath: number,
     stageSource: 'reported',

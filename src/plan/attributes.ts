@@ -1,6 +1,6 @@
 // What else a child is given at its start: limits, identity, priorities. What only the launcher can do.
 import { invalid } from '../errors.js';
-import { takeOwn, typeName, withoutPrototype } from '../own-properties.js';
+import { itemsOf, takeOwn, typeName, withoutPrototype } from '../own-properties.js';
 import type { TableEntry } from './descriptors.js';
 import { signalNumber } from '../signals.js';
 
@@ -237,7 +237,7 @@ function takeProcessors(value: unknown): readonly number[] {
       'must be an array of processor numbers',
     );
   }
-  return asSet(value.map((cpu: unknown, index) => integer(`cpuAffinity[${index}]`, 0, 8191)(cpu)));
+  return asSet(itemsOf(value).map((cpu, index) => integer(`cpuAffinity[${index}]`, 0, 8191)(cpu)));
 }
 
 /** Ascending and each once: the order in which somebody wrote them decides nothing. */
@@ -280,7 +280,7 @@ function takeGroups(value: unknown): readonly number[] | 'init' {
     );
   }
   const gids = asSet(
-    value.map((gid: unknown, index) => integer(`groups[${index}]`, 0, HIGHEST_ID)(gid)),
+    itemsOf(value).map((gid, index) => integer(`groups[${index}]`, 0, HIGHEST_ID)(gid)),
   );
   if (gids.length <= MOST_GROUPS) return gids;
   throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'groups', `has more than ${MOST_GROUPS} entries`);

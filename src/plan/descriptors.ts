@@ -1,6 +1,6 @@
 // stdio and the pass list → one table: every number that the child will have, and nothing else.
 import { invalid, refused } from '../errors.js';
-import { isRecord, takeOwn, typeName } from '../own-properties.js';
+import { isRecord, itemsOf, takeOwn, typeName } from '../own-properties.js';
 import { requireExpected, takeExpectation, type Expectation } from '../objects/expectation.js';
 import { phraseObject, type DescriptorObject } from '../objects/object.js';
 
@@ -130,7 +130,7 @@ export function takeListeners(value: unknown): readonly Listener[] {
   if (!Array.isArray(value)) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'listeners', 'must be an array of descriptors');
   }
-  return value.map((entry: unknown, index) => {
+  return itemsOf(value).map((entry, index) => {
     const option = `listeners[${index}]`;
     if (typeof entry === 'number') return { fd: requireNumber(entry, option), name: 'unknown' };
     const { fd, name } = takeOwn(entry, option, ['fd', 'name']);

@@ -1,6 +1,8 @@
 // How a run is held together, and which way is taken: chosen here, before anything is started.
+import { readlinkSync } from 'node:fs';
+
 import { invalid, refused } from '../errors.js';
-import { takeOwn } from '../own-properties.js';
+import { itemsOf, takeOwn } from '../own-properties.js';
 import type { Child } from '../launch/child.js';
 import type { ResourceUsage } from '../launch/outcomes.js';
 import type { Takeover } from '../launch/launch.js';
@@ -156,6 +158,7 @@ const DEFAULT: ContainmentMethod = 'init';
  */
 export function chooseContainment(wish: unknown): Method {
   const { wanted, cgroup } = takeWish(wish);
+  requireOwnProc();
   let reason = '';
   for (const name of wanted) {
     if (name !== 'cgroup') return EVERYWHERE[name];
@@ -170,6 +173,31 @@ export function chooseContainment(wish: unknown): Method {
   throw refused(
     'ERR_SALLYPORT_NO_CONTAINMENT',
     `containment: cgroup is not available here: ${reason}; or write containment: 'init'`,
+    { stage: 'plan', stagePath: 'containment' },
+  );
+}
+
+/**
+ * All that holds a run together finds processes by /proc. One of another PID namespace has other
+ * numbers: what is left would not be found, and somebody else be signalled.
+ *
+ * @throws {SallyportError} `ERR_SALLYPORT_NO_CONTAINMENT`
+ */
+function requireOwnProc(): void {
+  let self: string | null = null;
+  try {
+    self = readlinkSync('/proc/self');
+  } catch {
+    // Not mounted, or not for us.
+  }
+  if (self === String(process.pid)) return;
+  const why =
+    self === null
+      ? '/proc is not mounted, or may not be read'
+      : `/proc is that of another PID namespace, in which this process is ${self}`;
+  throw refused(
+    'ERR_SALLYPORT_NO_CONTAINMENT',
+    `containment: ${why}: nobody could see what a run leaves; mount it, as unshare --mount-proc does`,
     { stage: 'plan', stagePath: 'containment' },
   );
 }
@@ -208,7 +236,8 @@ function takeWish(wish: unknown): Wanted {
 function takeNames(require: unknown, prefer: unknown): readonly ContainmentMethod[] | undefined {
   if (isMethod(require) && prefer === undefined) return [require];
   if (require !== undefined || !Array.isArray(prefer) || prefer.length === 0) return undefined;
-  return prefer.every(isMethod) ? prefer : undefined;
+  const names = itemsOf(prefer);
+  return names.every(isMethod) ? names : undefined;
 }
 
 const NO_CGROUP: CgroupWish = { parent: undefined, limits: [] };

@@ -2,9 +2,15 @@
 import { constants } from 'node:os';
 
 import type { Timers } from '../launch/timers.js';
-import { native } from '../native.js';
 import type { SentSignal, Survivor, TreeEnd } from './containment.js';
-import { listDescendants, listProcesses, readExecutable, type ProcessFacts } from './processes.js';
+import {
+  listDescendants,
+  listProcesses,
+  readExecutable,
+  signalProcess,
+  type ProcessFacts,
+} from './processes.js';
+import { isShort } from './spare.js';
 
 const { SIGTERM, SIGCONT, SIGKILL } = constants.signals;
 
@@ -82,7 +88,12 @@ export class GroupEnd {
   #look(): void {
     if (this.#isOver) return;
     this.#callOff?.();
-    const left = this.#members();
+    const left = this.#membersNow();
+    if (left === undefined) {
+      if (performance.now() >= this.#killAt) this.#signalGroup(SIGKILL);
+      this.#lookLater();
+      return;
+    }
     if (this.#exited && left.length === 0) {
       this.#finish([]);
       return;
@@ -113,6 +124,16 @@ export class GroupEnd {
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
   }
 
+  /** undefined: it cannot be told now, since no more files may be opened. */
+  #membersNow(): ProcessFacts[] | undefined {
+    try {
+      return this.#members();
+    } catch (error) {
+      if (isShort(error)) return undefined;
+      throw error;
+    }
+  }
+
   #members(): ProcessFacts[] {
     const { pid: leader, ownsSession } = this.#leader;
     const processes = listProcesses();
@@ -131,14 +152,14 @@ export class GroupEnd {
 
   /** @returns how many there were to hear it */
   #signal(signal: number): number {
-    const members = this.#members();
+    const members = this.#membersNow() ?? [];
     // The group first: the kernel signals all of it at once, and no fork gets away. With somebody
     // released in it, one by one.
     const asGroup = this.#released.size === 0;
     if (asGroup) this.#signalGroup(signal);
-    for (const { pid, pgid, startTime } of members) {
-      if (asGroup && pgid === this.#leader.pid) continue;
-      native().signalProcess(pid, startTime, signal);
+    for (const member of members) {
+      if (asGroup && member.pgid === this.#leader.pid) continue;
+      signalProcess(member, signal);
     }
     return members.length;
   }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 import { isInitOfOurs } from '../launch/init-link.js';
 import { isNumber, listPids, readExecutable } from './processes.js';
+import { isShort, withSpares } from './spare.js';
 
 /** A process that holds a pipe of the run. */
 export interface PipeHolder {
@@ -33,8 +34,9 @@ export function findHoldersOf(targets: readonly string[]): HolderScan<string> {
 function scan<Key>(byTarget: ReadonlyMap<string, Key>): HolderScan<Key> {
   const holders = new Map<Key, PipeHolder[]>();
   let unreadable = 0;
-  for (const pid of listPids()) {
-    if (pid === process.pid || isInitOfOurs(pid)) continue;
+  for (const pid of listAll()) {
+    if (pid === undefined) unreadable += 1;
+    if (pid === undefined || pid === process.pid || isInitOfOurs(pid)) continue;
     const numbers = readTable(pid);
     if (numbers === undefined) unreadable += 1;
     for (const fd of numbers ?? []) {
@@ -48,10 +50,22 @@ function scan<Key>(byTarget: ReadonlyMap<string, Key>): HolderScan<Key> {
   return { holders, unreadable };
 }
 
+/** Of a list that cannot be read nobody knows whether somebody is in it. */
+function listAll(): ReadonlyArray<number | undefined> {
+  try {
+    return listPids();
+  } catch (error) {
+    if (isShort(error)) return [undefined];
+    throw error;
+  }
+}
+
 /** undefined: it may not be read. A process that is gone holds nothing. */
 function readTable(pid: number): number[] | undefined {
   try {
-    return readdirSync(`/proc/${pid}/fd`).filter(isNumber).map(Number);
+    return withSpares(() => readdirSync(`/proc/${pid}/fd`))
+      .filter(isNumber)
+      .map(Number);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ESRCH' ? [] : undefined;
@@ -68,7 +82,8 @@ function readTarget(pid: number, fd: number): string {
 
 function canWrite(pid: number, fd: number): boolean {
   try {
-    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'latin1'));
+    const text = withSpares(() => readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'latin1'));
+    const flags = /^flags:\s*([0-7]+)/m.exec(text);
     return (Number.parseInt(flags?.[1] ?? '1', 8) & 3) !== 0;
   } catch {
     return true;

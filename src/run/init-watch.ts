@@ -8,6 +8,7 @@ import type { SentSignal, TreeEnd } from './containment.js';
 import { findHolders } from './holders.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
 import type { RunCgroup } from './run-cgroup.js';
+import { isShort, withSpares } from './spare.js';
 import { describeSurvivors, killAll, listMembers } from './walk.js';
 
 /** Milliseconds between two looks at the init: whether it goes on, and whom it has adopted. */
@@ -66,6 +67,8 @@ export class InitWatch {
   #isGivenUp = false;
   #killed = 0;
   #unkillable: ProcessFacts[] = [];
+  /** While what is below it is killed from outside: what is to be done then. */
+  #afterKilling: (() => void) | undefined;
 
   /** @param over called once, when nothing of the run is left, or what is left cannot be ended */
   constructor(run: InitRunFacts, timers: Timers, over: (end: TreeEnd) => void) {
@@ -108,8 +111,15 @@ export class InitWatch {
   #look(): void {
     if (this.#isOver || this.#isGivenUp) return;
     const now = performance.now();
-    const state = readProcess(this.#run.initPid)?.state;
-    this.#noteAdopted();
+    let state: string | undefined;
+    try {
+      state = readProcess(this.#run.initPid)?.state;
+      this.#noteAdopted();
+    } catch (error) {
+      if (!isShort(error)) throw error;
+      this.#lookLater(LOOK_INTERVAL);
+      return;
+    }
     // Whoever may signal the program's init, or trace it, has its user: the program itself.
     if (state === 'T' || state === 't') this.#stoppedSince ??= now;
     else this.#stoppedSince = undefined;
@@ -118,7 +128,8 @@ export class InitWatch {
       this.#giveUp();
       return;
     }
-    if (this.#stoppedSince !== undefined) this.#run.init.wake();
+    // One that /proc does not show (hidepid, proc(5): it is not dumpable) may be stopped as well.
+    if (this.#stoppedSince !== undefined || state === undefined) this.#run.init.wake();
     const isUrgent = this.#killAt !== Infinity || this.#stoppedSince !== undefined;
     this.#lookLater(isUrgent ? HASTY_INTERVAL : LOOK_INTERVAL);
   }
@@ -145,11 +156,16 @@ export class InitWatch {
   /** While the init is there, stopped or not, nothing of the run can be anywhere but below it. */
   #giveUp(): void {
     this.#isGivenUp = true;
+    this.#afterKilling = () => {
+      this.#run.init.abandon();
+    };
     const list = (): ProcessFacts[] => this.#listBelow();
     killAll(list, UNKILLABLE_AFTER, this.#timers, ({ killed, left }) => {
       this.#killed += killed;
       this.#unkillable = left;
-      this.#run.init.abandon();
+      const next = this.#afterKilling;
+      this.#afterKilling = undefined;
+      next?.();
     });
   }
 
@@ -165,6 +181,15 @@ export class InitWatch {
   initEnded(end: InitEnd): void {
     this.#isOver = true;
     this.#callOff?.();
+    if (this.#afterKilling === undefined) this.#finish(end);
+    // It saw the last one go before we did, and how many were killed is not yet known.
+    else
+      this.#afterKilling = () => {
+        this.#finish(end);
+      };
+  }
+
+  #finish(end: InitEnd): void {
     if (end.empty) {
       this.#emptyGroup(end, []);
       return;
@@ -199,11 +224,16 @@ export class InitWatch {
       signalled,
       survivors: describeSurvivors(left),
       released: [...end.released],
-      // An init that did all it could, and was given up for what it cannot kill, has lost nothing.
-      lost: this.#isGivenUp ? this.#stoppedSince !== undefined : !end.empty,
+      lost: this.#isLost(end, left),
       treeUsage: end.usage,
       ...peak,
     });
+  }
+
+  /** An init that did all it could, and was given up for what it cannot kill, has lost nothing. */
+  #isLost({ empty }: InitEnd, left: readonly ProcessFacts[]): boolean {
+    if (this.#isGivenUp && this.#stoppedSince !== undefined) return true;
+    return !empty && !(this.#isGivenUp && left.length > 0);
   }
 
   #listLost(): ProcessFacts[] {
@@ -244,7 +274,7 @@ function toSent({ signal, processes }: { signal: string; processes: number }): S
 /** Empty on a kernel without CONFIG_PROC_CHILDREN. */
 function readChildren(pid: number): number[] {
   try {
-    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
+    const text = withSpares(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1'));
     return text.split(' ').filter(Boolean).map(Number);
   } catch {
     return [];

@@ -26,8 +26,11 @@ export class Feeder {
   constructor(source: InputSource | undefined) {
     if (source === undefined) {
       this.#finished = true;
-    } else if (typeof source === 'string' || source instanceof Uint8Array) {
+    } else if (typeof source === 'string') {
       this.#bytes = source;
+    } else if (source instanceof Uint8Array) {
+      // Taken at the call: the caller may use its memory for something else, or give it away.
+      this.#bytes = Buffer.from(source);
     } else {
       // A stream of a file has an `fd` as well.
       const isGiven = source instanceof Readable;

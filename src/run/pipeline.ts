@@ -2,11 +2,12 @@
 import { closeOpened } from '../descriptor-io.js';
 import { invalid, systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
+import { findClosed } from '../launch/held.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
-import { typeName, withoutPrototype } from '../own-properties.js';
+import { itemsOf, typeName, withoutPrototype } from '../own-properties.js';
 import type { RunOptions } from './options.js';
-import { run, type Run } from './run.js';
+import { startRun, type Run } from './run.js';
 import type { RunReport } from './report.js';
 
 /** A program, its arguments, and what is special to it. */
@@ -64,16 +65,25 @@ export async function runPipeline(
 
 function startStages(stages: readonly PipelineStage[], shared: RunOptions): Run[] {
   const { input, ...common } = withoutPrototype(shared);
+  const closed = stages.map(([file, , own]) =>
+    findClosed(file, withoutPrototype({ ...common, ...own })),
+  );
   // All of them before the first stage is started: what is refused here leaves nothing behind.
   const pipes = openPipes(stages.length - 1, stages[0]?.[0] ?? '');
   try {
     return stages.map(([file, args, own], index) =>
-      run(file, args, {
-        ...common,
-        ...own,
-        ...(index === 0 && input !== undefined ? { input } : {}),
-        stdio: [pipes[index - 1]?.[0], pipes[index]?.[1], undefined],
-      }),
+      startRun(
+        file,
+        args,
+        {
+          ...common,
+          ...own,
+          ...(index === 0 && input !== undefined ? { input } : {}),
+          stdio: [pipes[index - 1]?.[0], pipes[index]?.[1], undefined],
+        },
+        () => undefined,
+        closed[index],
+      ),
     );
   } finally {
     // Taken by now. Kept open here, an end would never be seen by the other side.
@@ -105,7 +115,7 @@ function takeStages(stages: unknown): readonly PipelineStage[] {
   if (!Array.isArray(stages) || stages.length === 0) {
     throw wrong('stages', 'an array of [file, args, options]');
   }
-  return stages.map((stage: unknown, index) => {
+  return itemsOf(stages).map((stage, index) => {
     if (Array.isArray(stage) && stage.length > 0 && stage.length <= 3) {
       return stage as unknown as PipelineStage;
     }

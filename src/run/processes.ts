@@ -1,6 +1,9 @@
 // Looks at processes through /proc: who there is, how each is doing, who comes from whom.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
+import { native } from '../native.js';
+import { isShort, withSpares } from './spare.js';
+
 export interface ProcessFacts {
   readonly pid: number;
   readonly ppid: number;
@@ -19,12 +22,13 @@ export interface ProcessFacts {
 /** USER_HZ: what /proc counts in, on every architecture that Node runs on. */
 const TICK_MS = 10;
 
-/** undefined: there is no such process. */
+/** undefined: there is no such process. @throws where no more files may be opened: nobody knows then */
 export function readProcess(pid: number): ProcessFacts | undefined {
   let text: string;
   try {
-    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
+    text = withSpares(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch (error) {
+    if (isShort(error)) throw error;
     return undefined;
   }
   // The name stands in brackets and may itself hold blanks and brackets: read from the last one.
@@ -45,10 +49,14 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   };
 }
 
+/** @throws as `readProcess` */
 export function listPids(): number[] {
-  return readdirSync('/proc').filter(isNumber).map(Number);
+  return withSpares(() => readdirSync('/proc'))
+    .filter(isNumber)
+    .map(Number);
 }
 
+/** @throws as `readProcess` */
 export function listProcesses(): ProcessFacts[] {
   return listPids().flatMap((pid) => readProcess(pid) ?? []);
 }
@@ -74,6 +82,23 @@ export function listDescendants(
     }
   }
   return found;
+}
+
+/** By pidfd, and only if it is that very process. 0 or a positive errno. */
+export function signalProcess(
+  { pid, startTime }: Pick<ProcessFacts, 'pid' | 'startTime'>,
+  signal: number,
+): number {
+  try {
+    return withSpares(() => {
+      const errno = native().signalProcess(pid, startTime, signal);
+      // As what can be told from other refusals and tried again.
+      if (isShort({ errno: -errno })) throw Object.assign(new Error(), { errno: -errno });
+      return errno;
+    });
+  } catch (error) {
+    return -((error as NodeJS.ErrnoException).errno ?? 0);
+  }
 }
 
 /** Null for a kernel thread, for another user's process, and for one that is gone. */

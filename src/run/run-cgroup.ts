@@ -8,6 +8,7 @@ import { refused, systemError, type SallyportError } from '../errors.js';
 import type { Timers } from '../launch/timers.js';
 import { ownCgroup, type CgroupLimit } from './cgroup-options.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
+import { isShort, withSpares } from './spare.js';
 import { killAll, type Killed } from './walk.js';
 
 /** What the run has used at most, where the controller and the kernel say so; otherwise null. */
@@ -109,7 +110,12 @@ export class RunCgroup {
         done({ ...found, peak });
       });
     };
-    if (this.#isPopulated()) this.#empty(timers, finish);
+    const isPopulated = attemptRead(() => this.#isPopulated());
+    if (isPopulated === undefined) {
+      timers.after(LINGERING_PAUSE, () => {
+        this.finish(timers, done);
+      });
+    } else if (isPopulated) this.#empty(timers, finish);
     else finish({ killed: 0, left: [] });
   }
 
@@ -118,7 +124,7 @@ export class RunCgroup {
    * has been reaped counts as one for another moment, until its processor has left it.
    */
   remove(timers: Timers, done: () => void): void {
-    this.#removeUnless(() => this.listMembers().length > 0, timers, done);
+    this.#removeUnless(() => this.#countMembers() > 0, timers, done);
   }
 
   /** Of a launch that was taken back or refused: whoever has come into it all the same is ended. */
@@ -140,14 +146,20 @@ export class RunCgroup {
   }
 
   #empty(timers: Timers, done: (found: Killed) => void): void {
-    const before = this.listMembers().length;
+    const before = this.#countMembers();
     // All at once, and no fork gets away: since kernel 5.14. What was released may still be in it.
-    const hasStrangers = listPids(this.path).some((pid) => this.#free.has(pid));
+    const pids = attemptRead(() => listPids(this.path));
+    const hasStrangers = pids?.some((pid) => this.#free.has(pid)) ?? this.#free.size > 0;
     if (!hasStrangers) write(join(this.path, 'cgroup.kill'), '1');
     const list = (): ProcessFacts[] => this.listMembers();
     killAll(list, UNKILLABLE_AFTER, timers, ({ killed, left }) => {
       done({ killed: Math.max(before - left.length, killed), left });
     });
+  }
+
+  /** As far as it can be told now. */
+  #countMembers(): number {
+    return attemptRead(() => this.listMembers().length) ?? 0;
   }
 
   #isPopulated(): boolean {
@@ -156,7 +168,7 @@ export class RunCgroup {
 
   #readPeak(): CgroupPeak {
     const number = (file: string, pattern: RegExp): number | null => {
-      const match = pattern.exec(read(join(this.path, file)) ?? '');
+      const match = pattern.exec(attemptRead(() => read(join(this.path, file))) ?? '');
       return match === null ? null : Number(match[1]);
     };
     return {
@@ -175,17 +187,20 @@ function listPids(path: string): number[] {
 
 function listGroups(path: string): string[] {
   try {
-    return readdirSync(path, { withFileTypes: true })
+    return withSpares(() => readdirSync(path, { withFileTypes: true }))
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name);
-  } catch {
+  } catch (error) {
+    if (isShort(error)) throw error;
     return [];
   }
 }
 
 /** @returns false where somebody is in it */
 function removeTree(path: string): boolean {
-  for (const name of listGroups(path)) removeTree(join(path, name));
+  const groups = attemptRead(() => listGroups(path));
+  if (groups === undefined) return false;
+  for (const name of groups) removeTree(join(path, name));
   try {
     rmdirSync(path);
     return true;
@@ -196,7 +211,7 @@ function removeTree(path: string): boolean {
 
 /** What a process left that was killed: whoever was in it has been ended by the run's init. */
 function removeStale(parent: string): void {
-  for (const name of listGroups(parent)) {
+  for (const name of attemptRead(() => listGroups(parent)) ?? []) {
     const pid = NAME.exec(name)?.[1];
     if (pid !== undefined && readProcess(Number(pid)) === undefined) removeTree(join(parent, name));
   }
@@ -213,17 +228,31 @@ function enable(parent: string, controller: string): void {
   );
 }
 
+/** undefined: no more files may be opened, and it cannot be told now. */
+function attemptRead<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch (error) {
+    if (isShort(error)) return undefined;
+    throw error;
+  }
+}
+
+/** undefined: it is not there. @throws where no more files may be opened */
 function read(file: string): string | undefined {
   try {
-    return readFileSync(file, 'latin1');
-  } catch {
+    return withSpares(() => readFileSync(file, 'latin1'));
+  } catch (error) {
+    if (isShort(error)) throw error;
     return undefined;
   }
 }
 
 function write(file: string, value: string): boolean {
   try {
-    writeFileSync(file, value);
+    withSpares(() => {
+      writeFileSync(file, value);
+    });
     return true;
   } catch {
     return false;

@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 
 import type { SallyportError } from '../errors.js';
 import type { ExitStatus } from '../launch/outcomes.js';
+import { findClosed } from '../launch/held.js';
 import { splitArguments } from '../launch/spawn.js';
 import { SyncWait } from '../launch/sync-wait.js';
 import type { RawOptions } from '../plan/options.js';
@@ -16,6 +17,7 @@ import type { ChannelOptions, OutputOptions } from './output-options.js';
 import { limitReading } from './reading-limit.js';
 import { assembleReport, type Findings, type RunReport } from './report.js';
 import { isRefusal, LAST_WORD } from './run.js';
+import { dropSpares, keepSpares } from './spare.js';
 import { watchForStall, type StallEvidence } from './stall.js';
 import { SyncChannel } from './sync-channel.js';
 import { containSync, type SyncContained } from './sync-containment.js';
@@ -92,10 +94,13 @@ class SyncRun {
   supervise(): RunReport {
     let wait: SyncWait | null = null;
     let files: SyncFiles | null = null;
+    const closed = findClosed(this.#file, this.#wish.plan);
+    keepSpares();
     try {
       try {
         wait = SyncWait.openFor(this.#file);
         files = openSyncFiles(this.#wish, this.#file, wait);
+        if (closed !== null) throw closed;
         this.#contained = this.#start(wait, files.outputs.place(this.#wish.plan));
       } catch (error) {
         if (!isRefusal(error)) throw error;
@@ -104,6 +109,7 @@ class SyncRun {
       if (this.#contained === null) return this.#reportUnstarted(files, null);
       return this.#accompany(this.#contained, wait, files);
     } finally {
+      dropSpares();
       if (this.#contained !== null && this.#contained.ended === null) this.#contained.abandon();
       files?.close();
       wait?.close();

@@ -1,6 +1,7 @@
 // Starts a program, watches over it, ends what is left of it, and gives a report.
 import { SallyportError } from '../errors.js';
 import type { ExitStatus } from '../launch/outcomes.js';
+import { findClosed } from '../launch/held.js';
 import { splitArguments } from '../launch/spawn.js';
 import { loopTimers } from '../launch/timers.js';
 import { describePlan } from '../plan/describe.js';
@@ -25,6 +26,7 @@ import {
   type Channels,
 } from './reading.js';
 import { assembleReport, type RunReport } from './report.js';
+import { dropSpares, keepSpares } from './spare.js';
 import { watchForStall } from './stall.js';
 
 /** How long a target that could not be ended is given to be heard of all the same, in milliseconds. */
@@ -59,15 +61,20 @@ export function run(
   return startRun(file, args, given, () => undefined);
 }
 
-/** @internal `run` with a look at what is under way, as soon as the program runs. */
+/**
+ * @internal `run` with a look at what is under way, as soon as the program runs.
+ *
+ * @param closed what `findClosed` gave, where descriptors have been opened since
+ */
 export function startRun(
   file: string,
   args: unknown,
   given: unknown,
   look: (running: RunUnderWay) => void,
+  closed: Error | null = null,
 ): Run {
   const handle = new Handle(look);
-  return Object.assign(superviseRun(file, args, given, handle), {
+  return Object.assign(superviseRun(file, args, given, handle, closed), {
     started: handle.started,
     abort: () => handle.ending?.begin('aborted'),
     release: (pid: number) => handle.contained?.release(pid),
@@ -79,12 +86,17 @@ async function superviseRun(
   args: unknown,
   given: unknown,
   handle: Handle,
+  closedBefore: Error | null,
 ): Promise<RunReport> {
   let files: OpenFiles | null = null;
   let admission: Admission | null = null;
+  let areKept = false;
   try {
     const taken = takeRunOptions(given);
     admission = taken.admission;
+    const closed = closedBefore ?? findClosed(file, taken.plan);
+    keepSpares();
+    areKept = true;
     // Before the start: where it throws nothing is left running.
     const wish = { ...taken, output: makeMasks(taken.output) };
     const clock = startClock();
@@ -93,6 +105,7 @@ async function superviseRun(
     let contained: Contained | null;
     try {
       files = openFiles(wish, file);
+      if (closed !== null) throw closed;
       contained = await start(file, args, files.outputs.place(wish.plan), begin);
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -101,7 +114,12 @@ async function superviseRun(
     if (contained === null) return await reportUnstarted(begin, files, null);
     handle.start(contained);
     return await accompany(contained, begin, files, handle);
+  } catch (error) {
+    // Whatever has failed here, nothing of the run goes on.
+    handle.contained?.kill();
+    throw error;
   } finally {
+    if (areKept) dropSpares();
     handle.close();
     files?.close();
     admission?.dispose();

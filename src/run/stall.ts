@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 
 import type { Timers } from '../launch/timers.js';
-import { readExecutable } from './processes.js';
+import { readExecutable, type ProcessFacts } from './processes.js';
 import { RunTree } from './run-tree.js';
+import { isShort, withSpares } from './spare.js';
 
 /** One process of a run that stood still. */
 export interface StalledProcess {
@@ -42,6 +43,7 @@ interface Sample {
   readonly bytes: number;
   /** Somebody computes or would, and has to wait for a processor. */
   readonly isRunnable: boolean;
+  readonly members: readonly ProcessFacts[];
 }
 
 /** How late a look may come before we count as having stood still ourselves, in milliseconds. */
@@ -56,12 +58,24 @@ export function watchForStall(
   onStall: (evidence: StallEvidence) => void,
 ): () => void {
   const tree = new RunTree(target);
-  let base = sample(tree);
+  let base = sampleNow(tree) ?? {
+    at: performance.now(),
+    cpu: new Map(),
+    bytes: 0,
+    isRunnable: true,
+    members: [],
+  };
   let alive = base.at;
   const lastOutput = (): number => Math.max(...channels.map((channel) => channel.lastOutput));
 
   const look = (): void => {
-    const now = sample(tree);
+    const now = sampleNow(tree);
+    if (now === undefined) {
+      // It cannot be told, and whoever cannot be seen is not ended for standing still.
+      alive = performance.now();
+      lookLater();
+      return;
+    }
     // Whoever stopped us (^Z) stopped the run as well: that is no stall.
     if (now.at - due > LATE) alive += now.at - due;
     const output = lastOutput();
@@ -73,7 +87,7 @@ export function watchForStall(
       onStall({
         lastOutputMs: Math.round(now.at - output),
         silentMs: Math.round(now.at - alive),
-        processes: describe(tree, base),
+        processes: describe(now.members, base),
       });
       return;
     }
@@ -101,20 +115,31 @@ function isProgress(before: Sample, after: Sample): boolean {
   return share >= PROGRESS_SHARE || after.bytes - before.bytes >= PROGRESS_BYTES;
 }
 
+/** undefined: no more files may be opened, so that nobody can be seen. */
+function sampleNow(tree: RunTree): Sample | undefined {
+  try {
+    return sample(tree);
+  } catch (error) {
+    if (isShort(error)) return undefined;
+    throw error;
+  }
+}
+
 function sample(tree: RunTree): Sample {
   const cpu = new Map<number, number>();
   let bytes = 0;
   let isRunnable = false;
-  for (const { pid, cpuMs, state } of tree.members()) {
+  const members = tree.members();
+  for (const { pid, cpuMs, state } of members) {
     cpu.set(pid, cpuMs);
     bytes += readTraffic(pid);
     isRunnable ||= state === 'R';
   }
-  return { at: performance.now(), cpu, bytes, isRunnable };
+  return { at: performance.now(), cpu, bytes, isRunnable, members };
 }
 
-function describe(tree: RunTree, before: Sample): StalledProcess[] {
-  return tree.members().map(({ pid, state, cpuMs }) => ({
+function describe(members: readonly ProcessFacts[], before: Sample): StalledProcess[] {
+  return members.map(({ pid, state, cpuMs }) => ({
     pid,
     executable: readExecutable(pid),
     state,
@@ -136,7 +161,7 @@ function readWaitChannel(pid: number): string {
 /** '' where the process is gone, or another user's. */
 function readOf(pid: number, what: string): string {
   try {
-    return readFileSync(`/proc/${pid}/${what}`, 'latin1');
+    return withSpares(() => readFileSync(`/proc/${pid}/${what}`, 'latin1'));
   } catch {
     return '';
   }

@@ -2,15 +2,16 @@
 import { constants } from 'node:os';
 
 import type { Timers } from '../launch/timers.js';
-import { native } from '../native.js';
 import type { Survivor } from './containment.js';
 import {
   listDescendants,
   listProcesses,
   readExecutable,
   readProcess,
+  signalProcess,
   type ProcessFacts,
 } from './processes.js';
+import { isShort } from './spare.js';
 
 /** Milliseconds between two looks at what is left, doubled each time. */
 const FIRST_PAUSE = 2;
@@ -86,7 +87,13 @@ export function killAll(
     // Twice nothing: a process that was forked during a look may have been passed over.
     let empty = 0;
     const look = (pause: number): void => {
-      const left = list();
+      const left = attempt(list);
+      if (left === undefined) {
+        timers.after(LONGEST_PAUSE, () => {
+          look(pause);
+        });
+        return;
+      }
       empty = left.length === 0 ? empty + 1 : 0;
       for (const { pid } of signalAll(left, SIGKILL)) killed.add(pid);
       // Waiting does not help against another user's.
@@ -113,7 +120,7 @@ export interface Killed {
 function stopAll(list: () => ProcessFacts[], timers: Timers, done: () => void): void {
   const until = performance.now() + STOPPING;
   const look = (): void => {
-    const running = list().filter(({ state }) => !'TtZX'.includes(state));
+    const running = (attempt(list) ?? []).filter(({ state }) => !'TtZX'.includes(state));
     const isOver = signalAll(running, SIGSTOP).length === 0 || performance.now() > until;
     if (isOver) done();
     else timers.after(FIRST_PAUSE, look);
@@ -122,13 +129,21 @@ function stopAll(list: () => ProcessFacts[], timers: Timers, done: () => void): 
 }
 
 function signalAll(processes: readonly ProcessFacts[], signal: number): ProcessFacts[] {
-  return processes.filter(
-    ({ pid, startTime }) => native().signalProcess(pid, startTime, signal) === 0,
-  );
+  return processes.filter((each) => signalProcess(each, signal) === 0);
 }
 
-function isForbidden({ pid, startTime }: ProcessFacts): boolean {
-  return native().signalProcess(pid, startTime, 0) === constants.errno.EPERM;
+function isForbidden(process: ProcessFacts): boolean {
+  return signalProcess(process, 0) === constants.errno.EPERM;
+}
+
+/** undefined: it cannot be told now. */
+function attempt(list: () => ProcessFacts[]): ProcessFacts[] | undefined {
+  try {
+    return list();
+  } catch (error) {
+    if (isShort(error)) return undefined;
+    throw error;
+  }
 }
 
 export function describeSurvivors(left: readonly ProcessFacts[]): Survivor[] {

@@ -4,7 +4,7 @@ import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
 import { requireExpected, takeExpectation, type Expectation } from '../objects/expectation.js';
 import { phraseObject, type DescriptorObject } from '../objects/object.js';
-import { takeOwn } from '../own-properties.js';
+import { itemsOf, takeOwn } from '../own-properties.js';
 import { phraseCount } from '../phrase-count.js';
 import { rememberHandedElsewhere, rememberReceived, type HandedOver } from './received.js';
 
@@ -71,7 +71,7 @@ function takeExpectations(expect: unknown): Expectation[] | undefined {
   if (!Array.isArray(expect)) {
     throw invalid('ERR_SALLYPORT_INVALID_ARGUMENT', 'expect', 'must be an array of expectations');
   }
-  return expect.map((value: unknown, index) => takeExpectation(value, `expect[${index}]`));
+  return itemsOf(expect).map((value, index) => takeExpectation(value, `expect[${index}]`));
 }
 
 function takeVariables(): Partial<Record<(typeof VARIABLES)[number], string>> {

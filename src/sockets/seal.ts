@@ -5,7 +5,7 @@ import { invalid, systemError } from '../errors.js';
 import { adviseLimit } from '../limits.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
-import { takeOwn } from '../own-properties.js';
+import { itemsOf, takeOwn } from '../own-properties.js';
 import type { DescriptorObject } from '../objects/object.js';
 
 /** What `sealDescriptors` takes. */
@@ -72,7 +72,7 @@ function takePass(kinds: unknown, except: unknown, standard: unknown): Pass {
   // Beyond 2³¹ they would wrap around, and leave another one open.
   const isNumber = (fd: unknown): fd is number =>
     Number.isInteger(fd) && (fd as number) >= 0 && (fd as number) < 2 ** 31;
-  if (except !== undefined && !(Array.isArray(except) && except.every(isNumber))) {
+  if (except !== undefined && !(Array.isArray(except) && itemsOf(except).every(isNumber))) {
     throw invalid(
       'ERR_SALLYPORT_INVALID_ARGUMENT',
       'except',

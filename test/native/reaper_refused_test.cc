@@ -1,7 +1,9 @@
 // The reaper where the system refuses pidfds, in part or altogether. A program of its own: a
 // refusal is for good and for the whole process.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -116,6 +118,46 @@ TEST_CASE("no pidfd and no thread: the launch has failed and its child is gone")
   CHECK(refused.error().errno_value == EAGAIN);
   CHECK_FALSE(Reaper::Instance().Watches(pid));
   CHECK(recorder->exits().empty());
+  CHECK(before.Difference() == "");
+}
+
+TEST_CASE("the same of an init: it ends by itself, after its program") {
+  const Baseline before;
+  {
+    int link[2];
+    int last_word[2];
+    REQUIRE(pipe2(link, O_CLOEXEC) == 0);
+    REQUIRE(pipe2(last_word, O_CLOEXEC) == 0);
+    const UniqueFd theirs(link[0]);
+    UniqueFd ours(link[1]);
+    const UniqueFd heard(last_word[0]);
+    UniqueFd said(last_word[1]);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      close(ours.get());
+      char byte = 0;
+      // Stopped, as a program may do with its init, until it is continued.
+      raise(SIGSTOP);
+      const bool ended = read(theirs.get(), &byte, 1) == 0;
+      _exit(ended && write(said.get(), "x", 1) == 1 ? 0 : 1);
+    }
+    REQUIRE(pid > 0);
+    said.reset();
+    int status = 0;
+    REQUIRE(waitpid(pid, &status, WUNTRACED) == pid);
+    std::optional<Result<ChildId>> outcome;
+    std::thread([&] {
+      if (!Refuse({{SYS_clone}, {435}}, EAGAIN, RefusedFor::kThread)) return;
+      outcome.emplace(
+          Reaper::Instance().Watch(pid, true, false, std::make_shared<Recorder>(), &ours));
+    }).join();
+    REQUIRE(outcome.has_value());
+    CHECK_FALSE(outcome->ok());
+    CHECK_FALSE(ours.valid());
+    char byte = 0;
+    CHECK(read(heard.get(), &byte, 1) == 1);
+    CHECK(waitpid(pid, nullptr, WNOHANG) == -1);
+  }
   CHECK(before.Difference() == "");
 }
 

@@ -11,13 +11,17 @@ import { listMarked } from '../support/processes.js';
  * program has ended well and nothing is left, and kills it. Exits with 3 where the socket is kept.
  */
 const FORGER = `
-import ctypes, os, socket, struct, sys, time
+import ctypes, errno, os, socket, stat, struct, sys, time
 call = ctypes.CDLL(None, use_errno=True).syscall
 init = os.getppid()
-control = call(438, call(434, init, 0), 0, 0)
-if control < 0:
-    print(os.strerror(ctypes.get_errno()))
-    sys.exit(3)
+pidfd = call(434, init, 0)
+for number in range(64):
+    control = call(438, pidfd, number, 0)
+    if control >= 0 and stat.S_ISSOCK(os.fstat(control).st_mode):
+        break
+    if control < 0 and ctypes.get_errno() != errno.EBADF:
+        print(os.strerror(ctypes.get_errno()))
+        sys.exit(3)
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:

@@ -48,6 +48,24 @@ describe('ended at the deadline', () => {
     expect(isGone(init)).toBe(true);
   });
 
+  it('with an init that may open nothing any more', async () => {
+    const members = ['plain', 'ignore', 'setsid', 'daemon', 'blinding'];
+    const { running, mark, pids } = runTree(members, { grace: 100 });
+    await pids;
+    expect(listMarked(mark)).toHaveLength(members.length + 1);
+    running.abort();
+    const report = await running;
+    expect(listMarked(mark)).toEqual([]);
+    expect(report.outcome.kind).toBe('aborted');
+    expect(report.cleanup).toMatchObject({
+      signalled: [
+        { signal: 'SIGTERM', at: 'end' },
+        { signal: 'SIGKILL', at: 'kill' },
+      ],
+      survivors: [],
+    });
+  });
+
   it('daemons that are left when the target exits by itself are ended', async () => {
     const mark = randomUUID();
     const script = '"$0" "$1" hidden ignore >/dev/null 2>&1 & sleep 0.2';
@@ -60,25 +78,36 @@ describe('ended at the deadline', () => {
 });
 
 describe('ended with its parent', () => {
-  const script = (mark: string): string => `
+  const script = (mark: string, members = hard): string => `
     const { run } = require(${JSON.stringify(root)});
-    const args = ${JSON.stringify([mark, ...hard])};
+    const args = ${JSON.stringify([mark, ...members])};
     run(${JSON.stringify(fixture('tree'))}, args, {
       output: { stdout: { to: (line) => process.stdout.write(line + '\\n') } },
     });`;
 
   /** A process with a run under way, all of which is there. */
-  async function startParent(mark: string): Promise<ChildProcess> {
-    const parent = spawn(process.execPath, ['-e', script(mark)], {
+  async function startParent(mark: string, members = hard): Promise<ChildProcess> {
+    const parent = spawn(process.execPath, ['-e', script(mark, members)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let told = 0;
     for await (const line of createInterface({ input: parent.stdout })) {
       if (line !== '') told += 1;
-      if (told === hard.length + 1) break;
+      if (told === members.length + 1) break;
     }
     return parent;
   }
+
+  it('by SIGKILL to this process, although its init may open nothing any more', async () => {
+    const mark = randomUUID();
+    const parent = await startParent(mark, [...hard, 'blinding']);
+    const [init] = listChildren(parent.pid);
+    expect(listMarked(mark).length).toBeGreaterThan(hard.length);
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    await waitFor('nobody with the mark', () => listMarked(mark).length === 0, 5_000);
+    await waitFor('the end of its init', () => hasEnded(init!.pid));
+  });
 
   it('by SIGKILL to this process, although its init is stopped', async () => {
     const mark = randomUUID();
@@ -298,6 +327,21 @@ describe('an init that is stopped', () => {
     const report = await run('sh', ['-c', 'kill -STOP $PPID; exit 4']);
     expect(report.outcome).toMatchObject({ kind: 'exited', code: 4 });
     expect(report.complete).toBe(true);
+  });
+
+  // One that held what tells of the exec would keep the launch from its end; its program went on.
+  it('by the first instruction of its program, while it gets ready itself', async () => {
+    const stop = fixture('stop_parent');
+    for (let round = 0; round < 10; round += 1) {
+      const ends = Array.from({ length: 8 }, async () => {
+        const running = run(stop, [], { grace: 20 });
+        const pid = await running.started;
+        running.abort();
+        const { outcome, cleanup } = await running;
+        return [outcome.kind, cleanup.survivors, hasEnded(pid ?? 0)];
+      });
+      for (const end of await Promise.all(ends)) expect(end).toEqual(['aborted', [], true]);
+    }
   });
 
   it('is given up when it is stopped again and again', async () => {

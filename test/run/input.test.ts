@@ -32,6 +32,18 @@ describe('input', () => {
     expect(report.complete).toBe(true);
   });
 
+  it('of bytes is taken at the call: what becomes of them afterwards changes nothing', async () => {
+    const used = Buffer.alloc(300_000, 'a');
+    const given = new Uint8Array(300_000).fill(0x61);
+    const runs = [used, given].map((input) => run('cat', [], { ...contained, input }));
+    used.fill('z');
+    structuredClone(given.buffer, { transfer: [given.buffer] });
+    for (const { output, input } of await Promise.all(runs)) {
+      expect(output.stdout.text === 'a'.repeat(300_000)).toBe(true);
+      expect(input.bytesWritten).toBe(300_000);
+    }
+  });
+
   it('that is not read is EPIPE in the report, and the exit status stays the outcome', async () => {
     const report = await run('sh', ['-c', 'head -c 10 >/dev/null; exit 7'], {
       ...contained,

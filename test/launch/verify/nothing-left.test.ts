@@ -1,6 +1,7 @@
 // Verified launches leave nothing open and nobody behind, whatever becomes of them.
 import { describe, expect, it } from 'vitest';
 
+import { fixture } from '../../support/fixtures.js';
 import { inNode } from '../../support/node-script.js';
 import { needs } from '../../support/tools.js';
 
@@ -94,4 +95,36 @@ needs('another uid').it('a user without privileges verifies its own children', a
   );
   expect(seen.code).toBe(0);
   expect(seen.evidence).toMatchObject({ when: 'at-exec', differences: [] });
+});
+
+// The launcher's way to us stands at the second number that a child's table leaves free. Nobody else
+// writes to that one: a lane has there what it was sent.
+const STATUS = 102;
+it('nothing is left where a child that holds cannot say so', async () => {
+  const seen = await inNode(
+    async ({ sallyport, storm, processes, require }, status) => {
+      const fs = require('node:fs') as typeof import('node:fs');
+      const fd = fs.openSync('/dev/null', 'r');
+      const numbers = Array.from({ length: 2 * status }, (_, index) => index).slice(3);
+      const used = numbers.filter((as) => as !== status - 1 && as !== status);
+      const pass = used.map((as) => ({ fd, as }));
+      const refused = [];
+      for (const start of ['launch', 'spawn'] as const) {
+        try {
+          await sallyport[start]('true', [], { pass, stdio: 'null', verify: 'at-exec' });
+        } catch (error) {
+          const { code, stage } = error as NodeJS.ErrnoException & { stage: string };
+          refused.push([code, stage]);
+        }
+      }
+      await processes.waitFor('all children to be reaped', () => !storm.hasChildren());
+      return refused;
+    },
+    STATUS,
+    { wrap: [fixture('seccomp_deny'), 'ENOMEM', `write:${String(STATUS)}`, '--'] },
+  );
+  expect(seen).toEqual([
+    ['ECHILD', 'launcher'],
+    ['ECHILD', 'launcher'],
+  ]);
 });
