@@ -1,0 +1,131 @@
+// The types as a user's compiler takes them: each way to resolve them, the strictest settings, mistakes.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import ts from 'typescript';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { makeScratch, root } from '../support/fixtures.js';
+import { needs } from '../support/tools.js';
+
+const scratch = makeScratch();
+const dist = path.join(root, 'dist/');
+
+beforeAll(() => {
+  mkdirSync(path.join(scratch, 'node_modules/@types'), { recursive: true });
+  symlinkSync(root, path.join(scratch, 'node_modules/sallyport'));
+  for (const name of ['@types/node', 'vitest']) {
+    symlinkSync(path.join(root, 'node_modules', name), path.join(scratch, 'node_modules', name));
+  }
+});
+
+/** No `skipLibCheck`: what is wrong in our declarations is a user's error too. */
+const strict: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  isolatedModules: true,
+  noEmit: true,
+};
+
+const resolutions = {
+  node16: { module: ts.ModuleKind.Node16 },
+  nodenext: { module: ts.ModuleKind.NodeNext, verbatimModuleSyntax: true },
+  bundler: { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler },
+  // Knows no exports, and of CommonJS modules no default import.
+  node10: {
+    module: ts.ModuleKind.CommonJS,
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- and still in use
+    moduleResolution: ts.ModuleResolutionKind.Node10,
+    esModuleInterop: false,
+    ignoreDeprecations: '6.0',
+  },
+} satisfies Record<string, ts.CompilerOptions>;
+
+/** The errors in the user's files and in our declarations, those of Node's own left alone. */
+function compile(texts: Record<string, string>, options: ts.CompilerOptions) {
+  const files = Object.entries(texts).map(([name, text]) => {
+    const file = path.join(scratch, name);
+    writeFileSync(file, text);
+    return file;
+  });
+  const program = ts.createProgram(files, { ...strict, ...options });
+  const ours = program
+    .getSourceFiles()
+    .filter(({ fileName }) => files.includes(fileName) || fileName.startsWith(dist));
+  const found = [
+    ...program.getOptionsDiagnostics(),
+    ...ours.flatMap((file) => [
+      ...program.getSyntacticDiagnostics(file),
+      ...program.getSemanticDiagnostics(file),
+    ]),
+  ];
+  const errors = found.map(({ file: where, start, messageText }) => {
+    const line = where?.getLineAndCharacterOfPosition(start ?? 0).line ?? -1;
+    const message = ts.flattenDiagnosticMessageText(messageText, ' ');
+    return `${path.basename(where?.fileName ?? '')}:${line + 1}: ${message}`;
+  });
+  return { ours, errors };
+}
+
+const entries = `
+import * as sallyport from 'sallyport';
+import * as review from 'sallyport/review';
+import * as credentials from 'sallyport/credentials';
+import * as register from 'sallyport/register';
+import * as drop from 'sallyport/child_process';
+export const all = [sallyport.spawn, review.review, credentials.assumeRole, register.install, drop.exec];
+`;
+
+const required = entries
+  .replaceAll(/import \* as (\w+) from ('.*');/g, 'import $1 = require($2);')
+  .replace('export const all =', 'export =');
+
+const matchers = `
+import { matchers } from 'sallyport/vitest';
+import { expect } from 'vitest';
+expect.extend(matchers);
+expect(1).toHaveOnlyDescriptors([0, 1, 2]);
+`;
+
+describe.each(Object.entries(resolutions))('by %s', (_, options) => {
+  it('every entry is found, and its declarations have no error', { timeout: 60_000 }, () => {
+    const texts = {
+      'entries.mts': entries,
+      ...('moduleResolution' in options ? {} : { 'entries.cts': required }),
+    };
+    const { ours, errors } = compile(texts, options);
+    expect(errors).toEqual([]);
+    expect(ours.length).toBeGreaterThan(50);
+    // A declaration of another package would have to suit the user's settings too.
+    const imported = ours
+      .filter(({ fileName }) => fileName.startsWith(dist))
+      .flatMap(({ text }) => ts.preProcessFile(text).importedFiles)
+      .map(({ fileName }) => fileName)
+      .filter((name) => !name.startsWith('.') && !isBuiltin(name));
+    expect(imported).toEqual([]);
+  });
+});
+
+it('the matchers are declared to vitest', { timeout: 60_000 }, () => {
+  expect(compile({ 'matchers.ts': matchers }, resolutions.bundler).errors).toEqual([]);
+});
+
+needs('npm run test:managers').it(
+  'the oldest TypeScript takes the declarations',
+  () => {
+    writeFileSync(path.join(scratch, 'oldest.mts'), entries);
+    const tsc = path.join(root, 'test/package/node_modules/typescript-oldest/bin/tsc');
+    const flags = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'node16'];
+    const { stdout, status } = spawnSync(
+      process.execPath,
+      [tsc, ...flags, '--types', 'node', 'oldest.mts'],
+      { cwd: scratch, encoding: 'utf8' },
+    );
+    expect({ stdout, status }).toEqual({ stdout: '', status: 0 });
+  },
+  60_000,
+);
