@@ -17,8 +17,10 @@ const NOT_EXPORTED = [
   'MatcherContext',
   'OBJECT_KINDS',
   'PRESETS',
+  'ParentChannel',
   'SOCKET_STATES',
   'Session',
+  'StdioTuple',
   'Variables',
 ];
 

@@ -33,7 +33,7 @@ export interface DeliveredCredentials {
 /** What `open` takes. */
 export interface OpenCredentialsOptions {
   /** Milliseconds that the run may last, from now on. */
-  readonly deadline?: number;
+  readonly deadline?: number | undefined;
 }
 
 /** Events of a broker, with what listeners are given. */

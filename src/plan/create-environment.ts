@@ -52,7 +52,7 @@ export interface AllowEntry {
   /** Exact: there are no patterns. */
   name: string;
   /** For the record. Default: `no reason given`. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** A value of the caller's, and why. */
@@ -60,7 +60,7 @@ export interface SetEntry {
   /** Value of the variable. */
   value: string;
   /** For the record. Default: `no reason given`. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** A cache of a tool under the real HOME that the run may read, and why. */
@@ -68,25 +68,25 @@ export interface CacheEntry {
   /** Which cache. */
   name: CacheName;
   /** For the record. Default: `no reason given`. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** What `createEnvironment` takes. */
 export interface EnvironmentRequest {
   /** Becomes AGENT_RUN_ID. Needed with `workspace`. */
-  runId?: string;
+  runId?: string | undefined;
   /** Directory in which the run has its HOME and its temporary files; and its default cwd. */
-  workspace?: string | URL;
+  workspace?: string | URL | undefined;
   /** Names that also pass where the parent has them. */
-  allow?: ReadonlyArray<string | AllowEntry>;
+  allow?: ReadonlyArray<string | AllowEntry> | undefined;
   /** Variables with the values given here. They win over everything else. */
-  set?: Readonly<Record<string, string | SetEntry | null | undefined>>;
+  set?: Readonly<Record<string, string | SetEntry | null | undefined>> | undefined;
   /** Lists of names that also pass where the parent has them. */
-  presets?: readonly PresetName[];
+  presets?: readonly PresetName[] | undefined;
   /** Caches of tools under the real HOME that the run may read. */
-  caches?: ReadonlyArray<CacheName | CacheEntry>;
+  caches?: ReadonlyArray<CacheName | CacheEntry> | undefined;
   /** What was minted for the run. */
-  credentials?: CredentialVariables | readonly CredentialVariables[];
+  credentials?: CredentialVariables | readonly CredentialVariables[] | undefined;
 }
 
 const NAMES = [

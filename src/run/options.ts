@@ -24,28 +24,28 @@ export type InputWish = Exclude<RunInput, { file: unknown }> | { readonly file: 
 /** What `run` takes: what the child gets, and how it is supervised. */
 export interface RunOptions extends PlanOptions {
   /** Milliseconds from the call, by the monotonic clock, after which the run is ended. */
-  deadline?: number;
+  deadline?: number | undefined;
   /** Milliseconds without output and without progress after which the run is ended. */
-  stall?: number;
+  stall?: number | undefined;
   /** Ends the run. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Milliseconds between SIGTERM and SIGKILL. Default 2000. */
-  grace?: number;
+  grace?: number | undefined;
   /** Milliseconds that are waited after the target's exit for pipes that others hold. Default 500. */
-  drain?: number;
+  drain?: number | undefined;
   /** What is kept of stdout and stderr, and where else it goes. */
-  output?: OutputOptions;
+  output?: OutputOptions | undefined;
   /** What the target's stdin is fed with. Default nothing: `/dev/null`. */
-  input?: RunInput;
+  input?: RunInput | undefined;
   /** How the run is held together. Default `init`. */
-  containment?: ContainmentWish;
+  containment?: ContainmentWish | undefined;
   /**
    * What was approved, or the path of a JSON file that says it: the run is reviewed by it before it
    * starts, and compared with its plan at its exec. Where the review does not accept, nothing starts.
    */
-  profile?: Profile | string | URL;
+  profile?: Profile | string | URL | undefined;
   /** A file to which the report is appended, as one line of JSON. */
-  record?: string | URL;
+  record?: string | URL | undefined;
 }
 
 const RUN_NAMES = [

@@ -54,7 +54,7 @@ describe('a credential delivered by variables', () => {
     const report = await runWithCredentials(broker, 'sh', ['-c', script], {
       ...contained,
       deadline: 30_000,
-      output: output as object,
+      output: output,
     });
     expect(report.output.stdout.text).toBe(`***\n${passwords[0]?.length ?? 0}\n`);
     expect(report.credentials.environmentNames).toContain('DATABASE_PASSWORD');

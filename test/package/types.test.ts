@@ -114,6 +114,69 @@ it('the matchers are declared to vitest', { timeout: 60_000 }, () => {
   expect(compile({ 'matchers.ts': matchers }, resolutions.bundler).errors).toEqual([]);
 });
 
+it('an option may be undefined, as documented', { timeout: 60_000 }, () => {
+  const text = `
+import * as s from 'sallyport';
+import { review, strictProfile, ledger } from 'sallyport/review';
+import { assumeRole, commandSource, createCredentialBroker } from 'sallyport/credentials';
+import { install } from 'sallyport/register';
+declare const n: number | undefined; declare const t: string | undefined;
+declare const b: boolean | undefined; declare const signal: AbortSignal | undefined;
+s.spawn('x', [], { stdio: undefined, pass: undefined, env: undefined, cwd: t, argv0: t, session: undefined,
+  verify: undefined, pinned: undefined, pipeSize: n, foreground: n, noNewPrivileges: b, listeners: undefined,
+  limits: { nofile: undefined }, umask: n, user: t, group: t, groups: undefined, dieWithParent: b, terminal: n,
+  nice: n, ioPriority: { class: 'idle', level: n }, oomScoreAdjust: n, cpuAffinity: undefined,
+  signal, timeout: n, killSignal: undefined });
+s.spawn('x', [], { pass: [{ fd: 3, as: n, expect: undefined }], listeners: [{ fd: 3, name: t }] });
+void s.run('x', [], { deadline: n, stall: n, signal, grace: n, drain: n, input: undefined, record: t,
+  profile: t, output: { stdout: undefined, merge: b, mask: undefined, maxBytes: n, keep: undefined },
+  containment: { require: 'cgroup', cgroup: { parent: t, memoryMax: n, pidsMax: n, cpuMax: n } } });
+s.runSync('x', [], { input: undefined, output: { stderr: { to: undefined, via: undefined } } });
+s.createEnvironment({ runId: t, workspace: t, allow: [{ name: 'x', reason: t }], presets: undefined,
+  caches: [{ name: 'corepack', reason: t }], credentials: undefined, set: { A: { value: '', reason: t } } });
+s.prepareWorkspace('x', { uid: n, gid: n });
+void s.reportGaps({ plan: undefined, options: undefined, probeMetadata: b });
+s.sealDescriptors({ kinds: undefined, except: undefined, standard: b, every: n, signal, onSealed: undefined });
+s.auditProcess(1, { origins: b, otherEnds: b, against: { descriptors: [], openedLater: undefined } });
+s.findHolders({ inode: 1, dev: n }); s.watchProcess(1, { interval: n, signal });
+s.listListeners({ port: n }); s.releaseListener({ port: 1, force: b });
+s.receiveListeners({ expect: [{ kind: 'listener', access: 'both', path: t, dev: n, ino: n, address: t }] });
+strictProfile({ executable: '/x', cwd: '/', sha256: t, arguments: undefined, environment: undefined });
+createCredentialBroker({ runId: 'x', sources: [], home: t, owner: undefined });
+assumeRole({ reason: 'x', roleArn: 'x', account: 'x', region: t, delivery: { by: 'endpoint', region: t } });
+commandSource({ name: 'x', reason: 'x', file: 'x', delivery: [], cwd: t, args: undefined, lead: n });
+install({ environment: undefined, variables: undefined, pass: undefined, report: t, except: undefined });
+ledger(s.planLaunch('x'), { approved: undefined });
+review(s.planLaunch('x'), { approved: strictProfile({ executable: '/x', cwd: '/' }), evidence: undefined, now: n });
+`;
+  expect(compile({ 'undefined.ts': text }, resolutions.node16).errors).toEqual([]);
+});
+
+it('a mistake is refused where it stands', { timeout: 60_000 }, () => {
+  const mistakes = [
+    "s.spawn('x', [], { shell: true })",
+    "s.spawn('x', [], { stdio: 'ignore' })",
+    "s.spawn('x', [], { stdio: 'stdout' })",
+    "s.spawn('x', [], { stdio: ['pipe', 'stdout', 'pipe'] })",
+    "s.spawn('x', [], { stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })",
+    "s.spawn('x', [], { deadline: 1000 })",
+    "s.launch('x', [], { limits: { files: 1 } })",
+    "s.launch('x', [], { pass: [{ fd: 3, at: 4 }] })",
+    "s.run('x', [], { timeout: 1000 })",
+    "s.run('x', [], { output: { stdout: { maxbytes: 1 } } })",
+    "s.runSync('x', [], { signal: AbortSignal.timeout(1) })",
+    "s.createEnvironment({ presets: ['nodejs'] })",
+    "s.findHolders({ port: 1, path: '/x' })",
+    "s.findHolders({ path: '/x', dev: 1 })",
+    's.findHolders({})',
+    's.releaseListener({ port: 1, pid: 2, fd: 3 })',
+  ];
+  const text = `import * as s from 'sallyport';\n${mistakes.join(';\n')};\n`;
+  const { errors } = compile({ 'mistakes.ts': text }, resolutions.node16);
+  const lines = new Set(errors.map((error) => Number(/^mistakes\.ts:(\d+): /.exec(error)?.[1])));
+  expect(mistakes.filter((_, index) => !lines.has(index + 2))).toEqual([]);
+});
+
 needs('npm run test:managers').it(
   'the oldest TypeScript takes the declarations',
   () => {
