@@ -11,6 +11,7 @@ const NOT_EXPORTED = [
   'CACHES',
   'EXPECTED_KINDS',
   'EndingKind',
+  'EntryOf',
   'Fields',
   'GATE_NAMES',
   'LIMITS',
@@ -21,6 +22,7 @@ const NOT_EXPORTED = [
   'SOCKET_STATES',
   'Session',
   'StdioTuple',
+  'StreamOf',
   'Variables',
 ];
 

@@ -114,6 +114,41 @@ it('the matchers are declared to vitest', { timeout: 60_000 }, () => {
   expect(compile({ 'matchers.ts': matchers }, resolutions.bundler).errors).toEqual([]);
 });
 
+it('a child has the streams that stdio says', { timeout: 60_000 }, () => {
+  const text = `
+import { launch, spawn, type Child, type SpawnOptions } from 'sallyport';
+import type { Readable, Writable } from 'node:stream';
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function same<A>(_: A) { return <B>(_sure: Same<A, B>): void => undefined; }
+declare const options: SpawnOptions;
+declare const either: 'pipe' | 'null';
+declare const fd: number;
+const plain = spawn('true');
+same(plain.stdin)<null>(true); same(plain.stdout)<Readable>(true); same(plain.stderr)<Readable>(true);
+const other = spawn('true', [], { cwd: '/' });
+same(other.stdin)<null>(true); same(other.stdout)<Readable>(true);
+const all = spawn('true', { stdio: 'pipe' });
+same(all.stdin)<Writable>(true); same(all.stdout)<Readable>(true); same(all.stderr)<Readable>(true);
+const one = spawn('true', [], { stdio: ['pipe'] });
+same(one.stdin)<Writable>(true); same(one.stdout)<Readable>(true);
+const few = spawn('true', [], { stdio: [undefined, null, 'stdout'] });
+same(few.stdin)<null>(true); same(few.stdout)<Readable>(true); same(few.stderr)<null>(true);
+const none = spawn('true', [], { stdio: ['inherit', fd, 'null'] });
+same(none.stdin)<null>(true); same(none.stdout)<null>(true); same(none.stderr)<null>(true);
+const unknown = spawn('true', [], options);
+same(unknown.stdin)<Writable | null>(true); same(unknown.stdout)<Readable | null>(true);
+const open = spawn('true', [], { stdio: [either, 'pipe', either] });
+same(open.stdin)<Writable | null>(true); same(open.stdout)<Readable>(true);
+export async function later(): Promise<Child> {
+  const child = await launch('true', [], { stdio: ['pipe', 'inherit', 'pipe'] });
+  same(child.stdin)<Writable>(true); same(child.stdout)<null>(true); same(child.stderr)<Readable>(true);
+  const start = fd > 3 ? spawn : launch;
+  return await start('true', [], options);
+}
+`;
+  expect(compile({ 'streams.ts': text }, resolutions.node16).errors).toEqual([]);
+});
+
 it('an option may be undefined, as documented', { timeout: 60_000 }, () => {
   const text = `
 import * as s from 'sallyport';
