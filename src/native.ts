@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { REBUILD, systemError, unsupportedPlatform } from './errors.js';
+import { REBUILD, systemError, unsupportedPlatform, type SallyportError } from './errors.js';
 import type { NativeBinding } from './native-binding.js';
 import { requirePermissions } from './runtime.js';
 
@@ -56,6 +56,8 @@ function load(): NativeBinding {
     throw unsupportedPlatform(`it runs on Linux only, and this is ${process.platform}`);
   }
   requirePermissions();
+  // A bundler that writes ES modules leaves the name without a value.
+  if (typeof __dirname === 'undefined') throw bundled('its code is in a bundle');
   const root = join(__dirname, '..');
   try {
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- resolves to a path at run time
@@ -69,11 +71,7 @@ function load(): NativeBinding {
   } catch (cause) {
     requireFreeDescriptor();
     if (!isOurPackage(root)) {
-      throw unsupportedPlatform(
-        `its code is in '${__dirname}', without its package: leave sallyport out of the bundle ` +
-          '(an external module), and install it where the bundle runs',
-        cause,
-      );
+      throw bundled(`its code is in '${__dirname}'`, cause);
     }
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
     throw unsupportedPlatform(
@@ -81,6 +79,14 @@ function load(): NativeBinding {
       cause,
     );
   }
+}
+
+function bundled(where: string, cause?: unknown): SallyportError {
+  return unsupportedPlatform(
+    `${where}, without its package: leave sallyport out of the bundle (an external module), ` +
+      'and install it where the bundle runs',
+    cause,
+  );
 }
 
 /**

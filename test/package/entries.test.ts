@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { rolldown } from 'rolldown';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import * as source from '../../src/index.js';
@@ -190,6 +191,20 @@ describe('where it cannot run', () => {
       expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
       expect(message).toContain('leave sallyport out of the bundle');
       expect(message).not.toContain('npm rebuild');
+    }
+  });
+
+  it('in a bundle of ES modules: the same', async () => {
+    const file = path.join(scratch, 'bundled-modules.mjs');
+    const entry = path.join(scratch, 'to-bundle.mjs');
+    writeFileSync(entry, `import * as sallyport from 'sallyport'; ${attempt}`);
+    const bundle = await rolldown({ input: entry, platform: 'node', logLevel: 'silent' });
+    await bundle.write({ file, format: 'esm', codeSplitting: false });
+    await bundle.close();
+    const seen = run('use-bundled.mjs', `import './bundled-modules.mjs';`);
+    for (const message of Object.values(seen as Record<string, string>)) {
+      expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
+      expect(message).toContain('leave sallyport out of the bundle');
     }
   });
 
