@@ -7,6 +7,7 @@ import { inspect } from 'node:util';
 import { systemError } from '../errors.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { drainUnread, openReadable, openWritable, type OutputOpener } from './channels.js';
+import { inThisContext } from './context.js';
 import { countReference, type ExitReceiver } from './events.js';
 import type { ExitStatus } from './outcomes.js';
 import type { ProcessLink } from './process-link.js';
@@ -105,9 +106,9 @@ export class Child extends EventEmitter<ChildEvents> {
     this.stdio = [this.stdin, this.stdout, this.stderr];
 
     const receiver: ExitReceiver = {
-      receiveExit: (status) => {
+      receiveExit: inThisContext((status) => {
         this.#receiveExit(status);
-      },
+      }),
     };
     link.expectExit(receiver);
     countReference(1);
