@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 
 import { invalid } from '../errors.js';
-import { takeOwn, typeName } from '../own-properties.js';
+import { isRecord, takeOwn, typeName } from '../own-properties.js';
 import { INSTEAD, PLAN_OPTION_NAMES, type PlanOptions, type RawOptions } from '../plan/options.js';
 import type { Profile } from '../review/profile.js';
 import { Admission, takeProfile } from './admission.js';
@@ -153,11 +153,15 @@ function takePath(value: unknown, option: string): string {
 function takeInput(value: unknown): InputWish | undefined {
   if (value === undefined || typeof value === 'string') return value;
   if (value instanceof Uint8Array || value instanceof Readable) return value;
-  if (typeof value === 'object') {
+  // Of the web, of the package readable-stream, a generator: no stream of Node's own.
+  const isIterable = typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+  if (isRecord(value) && !isIterable) {
     const { file } = takeOwn(value, 'input', ['file']);
     return { file: takePath(file, 'input.file') };
   }
-  throw wrong('input', `a string, bytes, a readable stream or { file }, not ${typeName(value)}`);
+  const advice = isIterable ? '; write Readable.from(it), of node:stream' : '';
+  const instead = `a string, bytes, a readable stream or { file }, not ${typeName(value)}`;
+  throw wrong('input', instead + advice);
 }
 
 /** @throws {SallyportTypeError} where stdio says something else than input and output do */

@@ -146,7 +146,9 @@ function takeTarget(value: unknown, option: string): ChannelWish['to'] {
   const path = toPath(value);
   if (path !== undefined) return path;
   const instead = 'a path, a file: URL, a writable stream or a function';
-  throw wrong(option, `${instead}, not ${typeName(value)}`);
+  const advice =
+    value instanceof WritableStream ? '; write Writable.fromWeb(it), of node:stream' : '';
+  throw wrong(option, `${instead}, not ${typeName(value)}${advice}`);
 }
 
 function takeVia(value: unknown, option: string): ChannelWish['via'] {
