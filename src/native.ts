@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 import { REBUILD, systemError, unsupportedPlatform, type SallyportError } from './errors.js';
 import type { NativeBinding } from './native-binding.js';
-import { requirePermissions } from './runtime.js';
+import { requireNodePermissions, requirePermissions } from './runtime.js';
 
 interface AddonFinder {
   (directory: string): NativeBinding;
@@ -56,6 +56,7 @@ function load(): NativeBinding {
     throw unsupportedPlatform(`it runs on Linux only, and this is ${process.platform}`);
   }
   requirePermissions();
+  requireNodePermissions();
   // A bundler that writes ES modules leaves the name without a value.
   if (typeof __dirname === 'undefined') throw bundled('its code is in a bundle');
   const root = join(__dirname, '..');
@@ -72,6 +73,12 @@ function load(): NativeBinding {
     requireFreeDescriptor();
     if (!isOurPackage(root)) {
       throw bundled(`its code is in '${__dirname}'`, cause);
+    }
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_DLOPEN_DISABLED') {
+      throw unsupportedPlatform(
+        'Node was told to load no addon: start it without --no-addons, and beside --permission with --allow-addons',
+        cause,
+      );
     }
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
     throw unsupportedPlatform(
