@@ -81,6 +81,13 @@ function load(): NativeBinding {
       );
     }
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
+    // What glibc says of a mount with noexec.
+    if (why?.includes('failed to map segment') === true) {
+      throw unsupportedPlatform(
+        `its addon could not be loaded (${why}): install it on a mount without noexec`,
+        cause,
+      );
+    }
     throw unsupportedPlatform(
       `its addon could not be loaded (${why}); if it was never built, install python3, make and g++, and ${REBUILD}`,
       cause,

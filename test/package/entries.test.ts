@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import * as source from '../../src/index.js';
 import { makeScratch, root } from '../support/fixtures.js';
+import { needs } from '../support/tools.js';
 
 const scratch = makeScratch();
 
@@ -177,6 +178,30 @@ describe('where it cannot run', () => {
       // Without it, npm 12 rebuilds nothing and reports success.
       expect(message).toContain('npm install-scripts approve sallyport');
       expect(message).toContain('pnpm approve-builds');
+    }
+  });
+
+  needs('user namespaces').it('on a mount with noexec: the error says so', () => {
+    const folder = path.join(scratch, 'noexec');
+    const copy = path.join(folder, 'node_modules/sallyport');
+    for (const part of ['package.json', 'dist', 'build/Release', 'node_modules/node-gyp-build']) {
+      cpSync(path.join(root, part), path.join(copy, part), { recursive: true });
+    }
+    writeFileSync(
+      path.join(folder, 'use.cjs'),
+      `const sallyport = require('sallyport'); ${attempt}`,
+    );
+    const script = 'mount --bind . . && mount -o remount,bind,noexec . && cd "$PWD" && exec "$0" use.cjs';
+    const { stdout, stderr } = spawnSync(
+      'unshare',
+      ['--user', '--map-root-user', '--mount', 'sh', '-c', script, process.execPath],
+      { cwd: folder, encoding: 'utf8' },
+    );
+    expect(stderr).toBe('');
+    for (const message of Object.values(JSON.parse(stdout) as Record<string, string>)) {
+      expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
+      expect(message).toContain('on a mount without noexec');
+      expect(message).not.toContain('npm rebuild');
     }
   });
 
