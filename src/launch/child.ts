@@ -77,8 +77,19 @@ export class Child extends EventEmitter<ChildEvents> {
   /** The exit, and each pipe that has not closed yet. */
   #closing = 1;
 
-  /** @internal Children come from `spawn` and `launch`. */
-  constructor(
+  /** @internal */
+  static of(
+    plan: LaunchPlan,
+    link: ProcessLink,
+    pipes: readonly number[],
+    killSignal: NodeJS.Signals | number,
+    openOutput?: OutputOpener,
+  ): Child {
+    return new Child(plan, link, pipes, killSignal, openOutput);
+  }
+
+  // Children come from `spawn` and `launch`.
+  private constructor(
     plan: LaunchPlan,
     link: ProcessLink,
     pipes: readonly number[],

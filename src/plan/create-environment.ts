@@ -106,11 +106,15 @@ export class Environment {
   /** Where each name comes from and why. No value is in it. */
   readonly record: EnvironmentRecord;
 
-  /** @internal */
-  constructor(variables: Variables, record: EnvironmentRecord) {
+  private constructor(variables: Variables, record: EnvironmentRecord) {
     this.variables = variables;
     this.record = record;
     Object.freeze(this);
+  }
+
+  /** @internal */
+  static of(variables: Variables, record: EnvironmentRecord): Environment {
+    return new Environment(variables, record);
   }
 }
 markAsOurs(Environment);
@@ -234,7 +238,7 @@ class Builder {
       files: [],
       absent: [...this.#absent],
     });
-    return new Environment(Object.freeze(this.#variables), record);
+    return Environment.of(Object.freeze(this.#variables), record);
   }
 }
 
@@ -311,7 +315,7 @@ function addCredentials({ variables, record }: Environment, made: MadeForRun): E
     );
   }
   const merged = mergeCredentials({ variables, record }, made);
-  return new Environment(merged.variables, merged.record);
+  return Environment.of(merged.variables, merged.record);
 }
 
 function wrong(option: string, message: string): Error {

@@ -129,6 +129,14 @@ export const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['gid', 'write group'],
   ['rlimits', 'write limits'],
   ['fds', 'write pass'],
+  ['stdin', 'write stdio: [stdin, stdout, stderr]'],
+  ['stdout', 'write stdio: [stdin, stdout, stderr]'],
+  ['stderr', 'write stdio: [stdin, stdout, stderr]'],
+  ['input', "write to child.stdin, with stdio: ['pipe']; run has input"],
+  ['output', 'run has it; here read child.stdout'],
+  ['deadline', 'write timeout; run has deadline'],
+  ['encoding', 'write child.stdout.setEncoding(encoding)'],
+  ['maxBuffer', 'run has output: { maxBytes }; here nothing is kept'],
   ['windowsHide', 'there is no such thing on Linux; leave it out'],
 ]);
 

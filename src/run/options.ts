@@ -65,6 +65,9 @@ export const RUN_OPTION_NAMES = [...PLAN_OPTION_NAMES, ...RUN_NAMES] as const;
 
 const INSTEAD_IN_RUN: ReadonlyMap<string, string> = new Map([
   ...INSTEAD,
+  ['stdin', 'write input'],
+  ['stdout', 'write output: { stdout }'],
+  ['stderr', 'write output: { stderr }'],
   ['timeout', 'write deadline'],
   ['killSignal', 'a run is ended by SIGTERM, and by SIGKILL after grace'],
   ['maxBuffer', 'write output: { maxBytes }'],

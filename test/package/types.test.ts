@@ -189,6 +189,9 @@ review(s.planLaunch('x'), { approved: strictProfile({ executable: '/x', cwd: '/'
 
 it('a mistake is refused where it stands', { timeout: 60_000 }, () => {
   const mistakes = [
+    'new s.Child()',
+    "s.spawn('x', [], { env: new s.Environment() })",
+    'new s.PinnedExecutable()',
     "s.spawn('x', [], { shell: true })",
     "s.spawn('x', [], { stdio: 'ignore' })",
     "s.spawn('x', [], { stdio: 'stdout' })",
