@@ -47,6 +47,21 @@ describe('a credential delivered by variables', () => {
     expect(String(refusal)).not.toContain(passwords[0]);
   });
 
+  it('is taken back where the scope of an await using ends', async () => {
+    const revoked: string[] = [];
+    const { source, passwords } = madeUpPassword(60_000, {
+      delivery,
+      revoke: ({ values }) => void revoked.push(values['password'] ?? ''),
+    });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const options = { ...contained, deadline: 30_000 };
+    const running = runWithCredentials(broker, 'sleep', ['60'], options);
+    expect(await running.started).not.toBeNull();
+    await running[Symbol.asyncDispose]();
+    expect(revoked).toEqual(passwords);
+    expect((await running).outcome.kind).toBe('aborted');
+  });
+
   it.each([{}, { mask: undefined }])('is masked in the output, with output: %j', async (output) => {
     const { source, passwords } = madeUpPassword(60_000, { delivery });
     const broker = createCredentialBroker({ runId, sources: [source] });
