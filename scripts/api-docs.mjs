@@ -17,6 +17,7 @@ const NOT_EXPORTED = [
   'LIMITS',
   'MatcherContext',
   'OBJECT_KINDS',
+  'OutcomeByKind',
   'PRESETS',
   'ParentChannel',
   'SOCKET_STATES',

@@ -149,6 +149,28 @@ export async function later(): Promise<Child> {
   expect(compile({ 'streams.ts': text }, resolutions.node16).errors).toEqual([]);
 });
 
+it('the kind of an outcome decides what else it has', { timeout: 60_000 }, () => {
+  const text = `
+import { run, type Outcome, type RunReport, type StallEvidence } from 'sallyport';
+export function read({ outcome }: RunReport): number | string | StallEvidence {
+  const plain: Outcome = outcome;
+  switch (outcome.kind) {
+    case 'exited': return outcome.code;
+    case 'signaled': return outcome.signal;
+    case 'spawn-failed': return outcome.error.message;
+    case 'stalled': return outcome.stall;
+    case 'deadline': case 'output-limit': case 'aborted': case 'lost': return plain.startedAt;
+    default: { const none: never = outcome; return none; }
+  }
+}
+export async function leave(): Promise<never> {
+  const { outcome } = await run('true');
+  process.exit(outcome.kind === 'exited' ? outcome.code : 1);
+}
+`;
+  expect(compile({ 'outcome.ts': text }, resolutions.node16).errors).toEqual([]);
+});
+
 it('an option may be undefined, as documented', { timeout: 60_000 }, () => {
   const text = `
 import * as s from 'sallyport';
