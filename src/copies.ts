@@ -7,7 +7,11 @@ import { invalid } from './errors.js';
 /** Of a prototype: a function that names its copy. Registered, so that every copy finds it. */
 const COPY = Symbol.for('sallyport.copy');
 
-type Class<T extends object> = abstract new (...values: never[]) => T;
+/** Whose constructor may be private. */
+interface Class<T extends object> {
+  readonly prototype: T;
+  [Symbol.hasInstance](value: unknown): boolean;
+}
 
 export function markAsOurs(ours: Class<object>): void {
   Object.defineProperty(ours.prototype, COPY, { value: nameCopy });

@@ -65,6 +65,7 @@ export type { Profile } from './review/profile.js';
 export type { ExecEvidence, SeenDescriptor } from './launch/evidence.js';
 export { PinnedExecutable, type PinnedIdentity } from './plan/pinned.js';
 export { Child, type ChildEvents } from './launch/child.js';
+export type { ChildWith } from './launch/child-streams.js';
 export type { ExitStatus, ResourceUsage } from './launch/outcomes.js';
 export { run, type Run } from './run/run.js';
 export { runSync, type RunSyncOptions, type SyncChannelOptions } from './run/run-sync.js';

@@ -154,12 +154,12 @@ export interface NativeBinding {
   /** 0 or a positive errno. */
   probeDirectory(path: string): number;
   spawn(
-    ...request: [...NativeRequest, byLane: boolean, noNewPrivileges: boolean]
+    ...request: [...plan: NativeRequest, byLane: boolean, noNewPrivileges: boolean]
   ): NativeChild | NativeFailure;
   /** The outcome comes as an event that names the job. */
   launch(
     ...request: [
-      ...NativeRequest,
+      ...plan: NativeRequest,
       noNewPrivileges: boolean,
       events?: SyncEvents | undefined,
       keepsZombie?: boolean,
@@ -327,7 +327,7 @@ export interface NativeBinding {
    */
   spawnProgram(
     ...request: [
-      ...NativeRequest,
+      ...plan: NativeRequest,
       byLane: boolean,
       noNewPrivileges: boolean,
       path: string,

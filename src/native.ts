@@ -2,9 +2,9 @@
 import { chmodSync, closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { REBUILD, systemError, unsupportedPlatform } from './errors.js';
+import { REBUILD, systemError, unsupportedPlatform, type SallyportError } from './errors.js';
 import type { NativeBinding } from './native-binding.js';
-import { requirePermissions } from './runtime.js';
+import { requireNodePermissions, requirePermissions } from './runtime.js';
 
 interface AddonFinder {
   (directory: string): NativeBinding;
@@ -56,6 +56,9 @@ function load(): NativeBinding {
     throw unsupportedPlatform(`it runs on Linux only, and this is ${process.platform}`);
   }
   requirePermissions();
+  requireNodePermissions();
+  // A bundler that writes ES modules leaves the name without a value.
+  if (typeof __dirname === 'undefined') throw bundled('its code is in a bundle');
   const root = join(__dirname, '..');
   try {
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- resolves to a path at run time
@@ -69,18 +72,35 @@ function load(): NativeBinding {
   } catch (cause) {
     requireFreeDescriptor();
     if (!isOurPackage(root)) {
+      throw bundled(`its code is in '${__dirname}'`, cause);
+    }
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_DLOPEN_DISABLED') {
       throw unsupportedPlatform(
-        `its code is in '${__dirname}', without its package: leave sallyport out of the bundle ` +
-          '(an external module), and install it where the bundle runs',
+        'Node was told to load no addon: start it without --no-addons, and beside --permission with --allow-addons',
         cause,
       );
     }
     const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
+    // What glibc says of a mount with noexec.
+    if (why?.includes('failed to map segment') === true) {
+      throw unsupportedPlatform(
+        `its addon could not be loaded (${why}): install it on a mount without noexec`,
+        cause,
+      );
+    }
     throw unsupportedPlatform(
       `its addon could not be loaded (${why}); if it was never built, install python3, make and g++, and ${REBUILD}`,
       cause,
     );
   }
+}
+
+function bundled(where: string, cause?: unknown): SallyportError {
+  return unsupportedPlatform(
+    `${where}, without its package: leave sallyport out of the bundle (an external module), ` +
+      'and install it where the bundle runs',
+    cause,
+  );
 }
 
 /**

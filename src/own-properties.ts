@@ -79,10 +79,11 @@ export function isRecord(value: unknown): value is object {
   return typeof value === 'object' && Object.prototype.toString.call(value) === '[object Object]';
 }
 
-/** `null`, `an array`, `a Map`, `number`: for messages. */
+/** `null`, `an array`, `a Map`, `an ArrayBuffer`, `number`: for messages. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   const tag = Object.prototype.toString.call(value).slice(8, -1);
-  return typeof value === 'object' && tag !== 'Object' ? `a ${tag}` : typeof value;
+  if (typeof value !== 'object' || tag === 'Object') return typeof value;
+  return `${/^[AEIOU]/.test(tag) ? 'an' : 'a'} ${tag}`;
 }

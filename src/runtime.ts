@@ -64,3 +64,34 @@ export function requirePermissions(): void {
   }
   hasPermissions = true;
 }
+
+/** Of Node, https://nodejs.org/api/permissions.html: scope → flag. An addon that is withheld is refused by Node. */
+const NODE_PERMISSIONS = {
+  'fs.read': '--allow-fs-read=*',
+  child: '--allow-child-process',
+  // From Node 25: before it there is nothing to allow.
+  net: '--allow-net',
+} as const;
+
+/**
+ * What Node was told to keep the program from is not done by native code in its place; and a look into a
+ * part of /proc only would be taken for a clean one.
+ *
+ * @throws {SallyportError} `ERR_SALLYPORT_UNSUPPORTED_PLATFORM`
+ */
+export function requireNodePermissions(): void {
+  const { permission } = process as {
+    permission?: { has(scope: string, of?: string): boolean };
+  };
+  if (RUNTIME !== 'Node' || permission === undefined) return;
+  const missing = Object.entries(NODE_PERMISSIONS)
+    .filter(([, flag]) => process.allowedNodeEnvironmentFlags.has(flag.replace('=*', '')))
+    // Without a path, Node 20 says yes where some file may be read.
+    .filter(([scope]) => !permission.has(scope, scope === 'fs.read' ? '/proc' : undefined))
+    .map(([, flag]) => flag);
+  if (missing.length === 0) return;
+  throw unsupportedPlatform(
+    `Node's permission model withholds ${missing.join(', ')}: start it with all of this, ` +
+      'native code and the programs that it starts are outside of that model anyway',
+  );
+}

@@ -9,12 +9,12 @@ import type { DescriptorRecord, ProcessAudit, Verdict } from './record.js';
 /** What may be open, and nothing else: numbers, or numbers with what must be behind them. */
 export interface DescriptorExpectations {
   /** Numbers, or `{ fd, expect }` with an expectation. */
-  descriptors: ReadonlyArray<number | { fd: number; expect?: Expectation }>;
+  descriptors: ReadonlyArray<number | { fd: number; expect?: Expectation | undefined }>;
   /**
    * Descriptors that the process opened itself: `leak` (the default), or `allow` for those that its
    * parent is known not to have. A parent that closed its own copy looks the same.
    */
-  openedLater?: 'leak' | 'allow';
+  openedLater?: 'leak' | 'allow' | undefined;
 }
 
 /** A `LaunchPlan`, or its description: what is compared is its table. */

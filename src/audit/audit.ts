@@ -22,15 +22,15 @@ import type { ScannedProcess } from './unpack.js';
 /** How closely an audit looks. */
 export interface AuditDetails {
   /** Whether each descriptor was inherited: one more look, at the parent. Default true. */
-  origins?: boolean;
+  origins?: boolean | undefined;
   /** Who has the other ends of pipes and Unix sockets: one more look, at every process. Default true. */
-  otherEnds?: boolean;
+  otherEnds?: boolean | undefined;
 }
 
 /** What `auditProcess` takes. */
 export interface AuditOptions extends AuditDetails {
   /** What the process should have open: a launch plan, or expectations. */
-  against?: PlannedDescriptors | DescriptorExpectations;
+  against?: PlannedDescriptors | DescriptorExpectations | undefined;
 }
 
 const OPTION_NAMES = ['against', 'origins', 'otherEnds'] as const;

@@ -15,10 +15,16 @@ const AF_UNIX = 1;
 
 /** Exactly one of them. */
 export type HolderQuery =
-  | { port: number }
-  | { path: string }
-  | { inode: number | bigint | string; dev?: number | bigint }
-  | { fd: number };
+  | { port: number; path?: never; inode?: never; dev?: never; fd?: never }
+  | { path: string; port?: never; inode?: never; dev?: never; fd?: never }
+  | {
+      inode: number | bigint | string;
+      dev?: number | bigint | undefined;
+      port?: never;
+      path?: never;
+      fd?: never;
+    }
+  | { fd: number; port?: never; path?: never; inode?: never; dev?: never };
 
 /** A process and the descriptor by which it holds what was asked for. */
 export interface Holder extends Holding {

@@ -11,9 +11,9 @@ import type { Refusal, ScannedProcess } from './unpack.js';
 /** How often, and for how long, `watchProcess` looks. */
 export interface WatchOptions {
   /** Milliseconds between two looks. Default 500. What comes and goes in between is not seen. */
-  interval?: number;
+  interval?: number | undefined;
   /** Ends the watch; the loop ends as if the process had. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** What changed between two looks. */

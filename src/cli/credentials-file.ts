@@ -116,7 +116,7 @@ function toSource(entry: SourceEntry, base: string): CredentialSource {
         file: file.includes('/') ? resolve(base, file) : file,
         args,
         env: createEnvironment({
-          ...(allowEnv === undefined ? {} : { allow: allowEnv as string[] }),
+          ...(allowEnv === undefined ? {} : { allow: allowEnv }),
           ...(set === undefined ? {} : { set }),
         }),
         cwd: resolve(base, cwd ?? '.'),
@@ -146,7 +146,7 @@ function toDeliveries(entry: DeliveryEntry | readonly DeliveryEntry[]): Delivery
 }
 
 function toDelivery(entry: DeliveryEntry): Delivery {
-  if (entry.by !== 'file') return entry as Delivery;
+  if (entry.by !== 'file') return entry;
   const { by: _by, format, ...options } = entry;
   switch (format) {
     case 'pgpass':

@@ -11,6 +11,7 @@ import type {
   GapReport,
   HolderReport,
   ListenerReport,
+  Outcome,
   PlanDescription,
   PortExplanation,
   ProcessAudit,
@@ -63,7 +64,9 @@ export interface Outputs {
 /** A channel as a record has it: without what was kept. */
 export type RecordedChannel = Omit<ChannelReport, 'data' | 'text'>;
 
-export interface RunRecord extends Omit<RunReport, 'output'> {
+export interface RunRecord extends Omit<RunReport, 'outcome' | 'output'> {
+  /** How it ended, and why. */
+  readonly outcome: Outcome;
   readonly output: { readonly stdout: RecordedChannel; readonly stderr: RecordedChannel };
   /** Of a run with credentials. */
   readonly credentials?: CredentialReport;

@@ -36,7 +36,12 @@ export function askByProfile(
     file: file ?? profile.executable.path,
     args: file === undefined ? fixedArguments(profile) : args,
     options: {
-      stdio: [entry(stdin, 'null'), entry(stdout, 'pipe'), entry(stderr, 'pipe')],
+      // What a profile says of one channel may be wrong for another: the plan refuses that.
+      stdio: [
+        entry(stdin, 'null'),
+        entry(stdout, 'pipe'),
+        entry(stderr, 'pipe'),
+      ] as PlanOptions['stdio'],
       pass,
       env: { ...variables, ...given.set },
       session: parseSession(flags.session) ?? profile.launch.session,

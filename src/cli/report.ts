@@ -65,9 +65,14 @@ function pick(file: string, { number }: ReportFlags): RunRecord {
     .filter((line) => line !== '');
   const index = number === undefined ? lines.length - 1 : Number(number) - 1;
   const line = /^\d+$/.test(number ?? '1') ? lines[index] : undefined;
+  if (lines.length === 0) {
+    throw new UsageError(`${file}: there is no record in it: give the file that --report wrote`);
+  }
   if (line === undefined) {
+    const numbers =
+      lines.length === 1 ? 'it has one, --number 1' : `give a --number from 1 to ${lines.length}`;
     throw new UsageError(
-      `${file}: no such record: give a --number from 1 to ${lines.length}, or a file that --report wrote`,
+      `${file}: no such record: ${numbers}, or give another file that --report wrote`,
     );
   }
   let record: Partial<RunRecord> | null = null;

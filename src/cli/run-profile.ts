@@ -61,7 +61,7 @@ export async function runByProfile(
   }
   const { shield = true } = flags as RunFlags & { readonly shield?: boolean };
   if (shield) shieldParent();
-  const stdio = asked.options.stdio as string[];
+  const stdio = asked.options.stdio as readonly unknown[];
   const running = run(asked.file, asked.args, {
     ...asked.options,
     profile,

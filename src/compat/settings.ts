@@ -11,23 +11,23 @@ export interface InstallOptions {
    * `inherit` (the default): what `env` says, or all that this process has, as in Node. `allowlist`:
    * of what a child would merely inherit only PATH, LANG, LC_ALL, TZ, TERM and `variables`.
    */
-  environment?: 'inherit' | 'allowlist';
+  environment?: 'inherit' | 'allowlist' | undefined;
   /** Names that the allowlist has besides. */
-  variables?: readonly string[];
+  variables?: readonly string[] | undefined;
   /**
    * Descriptors that every child receives, at the same number, where it would have from a plain spawn:
    * where they are open without close-on-exec.
    */
-  pass?: readonly number[];
+  pass?: readonly number[] | undefined;
   /**
    * Tells of each child whose plain spawn would have handed over more. `stderr`: a line for people;
    * an absolute path: a line of JSON, appended to that file. Default: tells nothing.
    */
-  report?: 'stderr' | (string & {});
+  report?: 'stderr' | (string & {}) | undefined;
   /** no_new_privs for every child: setuid programs such as sudo then gain nothing. Default false. */
-  noNewPrivileges?: boolean;
+  noNewPrivileges?: boolean | undefined;
   /** Programs that are left to Node: names as they are called, or the last parts of their paths. */
-  except?: readonly string[];
+  except?: readonly string[] | undefined;
 }
 
 /** Options after validation. */

@@ -49,5 +49,5 @@ export function addTo(
     { variables, record: recordEnvironment(variables, source, record) },
     takeCredentials(delivered, 'delivered'),
   );
-  return new Environment(merged.variables, merged.record);
+  return Environment.of(merged.variables, merged.record);
 }

@@ -7,7 +7,7 @@ import { MintError, type CredentialSource, type MintContext, type Minted } from 
 /** What `assumeRole` takes. */
 export interface AssumeRole {
   /** Default `aws`. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Why the run is given it, for the report. */
   readonly reason: string;
   /** `arn:aws:iam::111122223333:role/development`. */
@@ -15,25 +15,25 @@ export interface AssumeRole {
   /** Twelve digits: the one account that may serve runs. The role that AWS returns must be of it. */
   readonly account: string;
   /** Seconds. Default 900, the shortest that AWS gives. */
-  readonly durationSeconds?: number;
+  readonly durationSeconds?: number | undefined;
   /** As AssumeRole has it. */
-  readonly externalId?: string;
+  readonly externalId?: string | undefined;
   /** A policy that narrows the role further, as JSON. */
-  readonly policy?: string;
+  readonly policy?: string | undefined;
   /** More session tags. `run_id` is always one. */
-  readonly tags?: Readonly<Record<string, string>>;
+  readonly tags?: Readonly<Record<string, string>> | undefined;
   /** Region of the STS that is asked, and of the run unless its delivery says another. */
-  readonly region?: string;
+  readonly region?: string | undefined;
   /** Configuration of the SDK's STSClient: `credentials`, `endpoint`, `profile`, … */
-  readonly client?: Readonly<Record<string, unknown>>;
+  readonly client?: Readonly<Record<string, unknown>> | undefined;
   /** Default: by the endpoint. */
-  readonly delivery?: Delivery | readonly Delivery[];
+  readonly delivery?: Delivery | readonly Delivery[] | undefined;
   /** Milliseconds that one mint may take. Default: 10 000. */
-  readonly mintDeadline?: number;
+  readonly mintDeadline?: number | undefined;
   /** Milliseconds before its end at which it is minted again. Default: a third of its life. */
-  readonly lead?: number;
+  readonly lead?: number | undefined;
   /** Milliseconds by which that is earlier at random, at most. Default: a tenth of its life. */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
 }
 
 const NAMES = [

@@ -33,7 +33,7 @@ export interface DeliveredCredentials {
 /** What `open` takes. */
 export interface OpenCredentialsOptions {
   /** Milliseconds that the run may last, from now on. */
-  readonly deadline?: number;
+  readonly deadline?: number | undefined;
 }
 
 /** Events of a broker, with what listeners are given. */
@@ -54,7 +54,7 @@ const LONGEST_MESSAGE = 300;
  * @throws {SallyportTypeError}
  */
 export function createCredentialBroker(options: CredentialBrokerOptions): CredentialBroker {
-  return new CredentialBroker(takeBrokerOptions(options));
+  return CredentialBroker.of(takeBrokerOptions(options));
 }
 
 /** Mints the credentials of one run, keeps them fresh, and takes them back. */
@@ -77,7 +77,11 @@ export class CredentialBroker extends EventEmitter<CredentialBrokerEvents> {
   #closing: Promise<CredentialReport> | undefined;
 
   /** @internal */
-  constructor(wish: BrokerWish) {
+  static of(wish: BrokerWish): CredentialBroker {
+    return new CredentialBroker(wish);
+  }
+
+  private constructor(wish: BrokerWish) {
     super();
     this.#wish = wish;
     const describe = (error: unknown): string => this.#describe(error);

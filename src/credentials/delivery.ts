@@ -12,9 +12,9 @@ export interface EndpointDelivery {
    * `file` (default): the caller shows a token, which it reads from a file. `none`: for SDKs that
    * know no token file; who may ask is then decided by the check of the caller alone.
    */
-  readonly token?: 'file' | 'none';
+  readonly token?: 'file' | 'none' | undefined;
   /** AWS_REGION of the run. */
-  readonly region?: string;
+  readonly region?: string | undefined;
 }
 
 /** `credential_process` in an AWS_CONFIG_FILE of the run. */
@@ -24,9 +24,9 @@ export interface AwsProcessDelivery {
   /** The program that asks. */
   readonly for: 'aws';
   /** Default `default`. */
-  readonly profile?: string;
+  readonly profile?: string | undefined;
   /** AWS_REGION of the run. */
-  readonly region?: string;
+  readonly region?: string | undefined;
 }
 
 /** A credential helper of git, for one server and no other. */
@@ -51,9 +51,9 @@ export interface FileDelivery {
     readonly expiresAt: Date | null;
   }) => string;
   /** The variable that names the file to the programs of the run. */
-  readonly variable?: string;
+  readonly variable?: string | undefined;
   /** Names of the values that are needed. */
-  readonly needs?: readonly string[];
+  readonly needs?: readonly string[] | undefined;
 }
 
 /** Variables, fixed at the start: for runs that are shorter than the credential's life. */

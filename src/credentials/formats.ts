@@ -11,9 +11,9 @@ export interface PgpassFile {
   /** As the program writes it: libpq compares names. */
   readonly host: string;
   /** Default 5432. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** Default `*`: any. */
-  readonly database?: string;
+  readonly database?: string | undefined;
 }
 
 /** For libpq (psql and most drivers), read at each connection. Values: `username`, `password`. */
@@ -62,7 +62,7 @@ export interface NpmrcFile {
   /** `https://registry.example/`. */
   readonly registry: string;
   /** `@scope` that is fetched from there. Default: it is the registry of all packages. */
-  readonly scope?: string;
+  readonly scope?: string | undefined;
 }
 
 /** For npm, read by each process. Values: `token`. */
@@ -98,7 +98,7 @@ export interface TemplateFile {
    */
   readonly template: string;
   /** The variable that names the file to the programs of the run. */
-  readonly variable?: string;
+  readonly variable?: string | undefined;
 }
 
 const PLACE = /\{\{\s*([\w.-]+)\s*(?:\|\s*(\w+)\s*)?\}\}/g;

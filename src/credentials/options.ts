@@ -17,9 +17,9 @@ export interface CredentialBrokerOptions {
    * Absolute path of a directory in which the files are made: the HOME of the run. Default: a new one
    * of ours below the temporary directory.
    */
-  readonly home?: string;
+  readonly home?: string | undefined;
   /** Whom the files belong to, where the run has another user than we. */
-  readonly owner?: { readonly uid: number; readonly gid: number };
+  readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
 /** One source with its deliveries, checked. */

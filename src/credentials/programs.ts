@@ -19,15 +19,15 @@ export interface SourceOptions {
   /** How it gets to the run. */
   readonly delivery: Delivery | readonly Delivery[];
   /** Names of values that are no secrets. */
-  readonly plain?: readonly string[];
+  readonly plain?: readonly string[] | undefined;
   /** Milliseconds that one mint may take. Default: 10 000. */
-  readonly mintDeadline?: number;
+  readonly mintDeadline?: number | undefined;
   /** Milliseconds before its end at which it is minted again. Default: a third of its life. */
-  readonly lead?: number;
+  readonly lead?: number | undefined;
   /** Milliseconds by which that is earlier at random, at most. Default: a tenth of its life. */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
   /** What was printed or stands in the file → values. Default: JSON, see `parseCredential`. */
-  readonly parse?: (text: string) => Minted;
+  readonly parse?: ((text: string) => Minted) | undefined;
 }
 
 /** What `commandSource` takes. */
@@ -35,11 +35,11 @@ export interface CommandSource extends SourceOptions {
   /** Name or path of the program. */
   readonly file: string;
   /** Arguments of the program. */
-  readonly args?: readonly string[];
+  readonly args?: readonly string[] | undefined;
   /** As for `run`: by default next to nothing, so name what it needs. */
-  readonly env?: RunOptions['env'];
+  readonly env?: RunOptions['env'] | undefined;
   /** Where the program starts. */
-  readonly cwd?: RunOptions['cwd'];
+  readonly cwd?: RunOptions['cwd'] | undefined;
 }
 
 /** What `fileSource` takes. */

@@ -9,7 +9,7 @@ import { RUN_OPTION_NAMES, takeRunOptions, type RunOptions } from '../run/option
 import { appendRecord, openRecord } from '../run/record.js';
 import type { RunReport } from '../run/report.js';
 import type { RunUnderWay } from '../run/handle.js';
-import { startRun, type Run } from '../run/run.js';
+import { settled, startRun, type Run } from '../run/run.js';
 import { addTo } from './apply.js';
 import { CredentialBroker, type DeliveredCredentials } from './broker.js';
 import type { CredentialReport } from './report.js';
@@ -28,6 +28,8 @@ export interface CredentialedRun extends Promise<CredentialedReport> {
   release(pid: number): void;
   /** Promise of the pid, or of null. */
   readonly started: Promise<number | null>;
+  /** For `await using`: ends the run where it is not over, and waits until it is. Never rejects. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -70,6 +72,10 @@ export function startWithCredentials(
     started: handle.started,
     abort: handle.abort,
     release: (pid: number) => handle.running?.release(pid),
+    [Symbol.asyncDispose]: () => {
+      handle.abort();
+      return settled(report);
+    },
   });
 }
 

@@ -27,17 +27,17 @@ export interface CredentialSource {
   /** Gives values or a promise of them. */
   readonly mint: (context: MintContext) => Minted | Promise<Minted>;
   /** Called at the end for each set that has not expired. */
-  readonly revoke?: (minted: Minted, context: MintContext) => void | Promise<void>;
+  readonly revoke?: ((minted: Minted, context: MintContext) => void | Promise<void>) | undefined;
   /** How the run gets at it. */
   readonly delivery: Delivery | readonly Delivery[];
   /** Names of values that are no secrets (a user's name): they are not masked. */
-  readonly plain?: readonly string[];
+  readonly plain?: readonly string[] | undefined;
   /** Milliseconds that a mint may take. Default 10 000. */
-  readonly mintDeadline?: number;
+  readonly mintDeadline?: number | undefined;
   /** Milliseconds before expiry at which it is minted again. Default a third of its life. */
-  readonly lead?: number;
+  readonly lead?: number | undefined;
   /** It is minted up to so many milliseconds earlier. Default a tenth of its life. */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
 }
 
 /** A source could not mint. Its text names no secret: see `Secrets.redact` where it is made. */

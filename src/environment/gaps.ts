@@ -24,11 +24,11 @@ import { conditionsOf, probe, Sibling, type Attempt, type Conditions } from './p
 /** What `reportGaps` takes. */
 export interface GapOptions {
   /** The plan of the run. */
-  plan?: LaunchPlan;
+  plan?: LaunchPlan | undefined;
   /** Or its options: those of `run`, `spawn` or `launch`. What does not decide what it reaches is ignored. */
-  options?: PlanOptions;
+  options?: PlanOptions | undefined;
   /** Whether to connect to 169.254.169.254. Default false. */
-  probeMetadata?: boolean;
+  probeMetadata?: boolean | undefined;
 }
 
 /** What a run reaches on this host. */

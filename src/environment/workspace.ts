@@ -15,9 +15,9 @@ import {
 /** What `prepareWorkspace` takes. */
 export interface WorkspaceOptions {
   /** Who is to own the directories, where the run has another user. Needs privileges. Default: we. */
-  uid?: number;
+  uid?: number | undefined;
   /** Likewise the group. */
-  gid?: number;
+  gid?: number | undefined;
 }
 
 /** The directories that were made in a workspace. */

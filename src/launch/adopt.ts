@@ -34,7 +34,7 @@ export function adopt(
 ): Child {
   try {
     const link = linkToReaper(launched);
-    const child = new Child(plan, link, launched.ours, supervision.killSignal, openOutput);
+    const child = Child.of(plan, link, launched.ours, supervision.killSignal, openOutput);
     supervise(child, supervision);
     return child;
   } catch (error) {

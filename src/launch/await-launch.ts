@@ -4,6 +4,7 @@ import { native } from '../native.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { takeOver } from './adopt.js';
 import { abortError, listenForAbort, type Cancellation } from './cancellation.js';
+import { inThisContext } from './context.js';
 import { discard } from './discard.js';
 import { countReference, expectLaunch } from './events.js';
 import type { Launched } from './outcomes.js';
@@ -32,7 +33,7 @@ export function awaitLaunch<T>(
     const stopListening = signal === undefined ? undefined : listenForAbort(signal, takeBack);
 
     expectLaunch(job, {
-      receiveLaunch(outcome): void {
+      receiveLaunch: inThisContext((outcome) => {
         countReference(-1);
         stopListening?.();
         if (isFailure(outcome)) {
@@ -54,7 +55,7 @@ export function awaitLaunch<T>(
             reject(error);
           }
         }
-      },
+      }),
     });
   });
 }

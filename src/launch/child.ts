@@ -7,6 +7,7 @@ import { inspect } from 'node:util';
 import { systemError } from '../errors.js';
 import type { LaunchPlan } from '../plan/plan.js';
 import { drainUnread, openReadable, openWritable, type OutputOpener } from './channels.js';
+import { inThisContext } from './context.js';
 import { countReference, type ExitReceiver } from './events.js';
 import type { ExitStatus } from './outcomes.js';
 import type { ProcessLink } from './process-link.js';
@@ -76,8 +77,19 @@ export class Child extends EventEmitter<ChildEvents> {
   /** The exit, and each pipe that has not closed yet. */
   #closing = 1;
 
-  /** @internal Children come from `spawn` and `launch`. */
-  constructor(
+  /** @internal */
+  static of(
+    plan: LaunchPlan,
+    link: ProcessLink,
+    pipes: readonly number[],
+    killSignal: NodeJS.Signals | number,
+    openOutput?: OutputOpener,
+  ): Child {
+    return new Child(plan, link, pipes, killSignal, openOutput);
+  }
+
+  // Children come from `spawn` and `launch`.
+  private constructor(
     plan: LaunchPlan,
     link: ProcessLink,
     pipes: readonly number[],
@@ -105,9 +117,9 @@ export class Child extends EventEmitter<ChildEvents> {
     this.stdio = [this.stdin, this.stdout, this.stderr];
 
     const receiver: ExitReceiver = {
-      receiveExit: (status) => {
+      receiveExit: inThisContext((status) => {
         this.#receiveExit(status);
-      },
+      }),
     };
     link.expectExit(receiver);
     countReference(1);

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 
 import { native } from '../native.js';
 import { signalName } from '../signals.js';
+import { inThisContext } from './context.js';
 import type { ExitReceiver, ReportReceiver } from './events.js';
 import {
   toResourceUsage,
@@ -77,16 +78,16 @@ export class InitLink {
   listen(events: InitEvents): void {
     const id = this.#id;
     events.expectReports(id, {
-      receiveReport: (report) => {
+      receiveReport: inThisContext((report) => {
         this.#receive(report);
-      },
+      }),
     });
     events.expectExit(id, {
-      receiveExit: ({ signal }) => {
+      receiveExit: inThisContext(({ signal }) => {
         this.#reaped = true;
         this.#wasKilled = signal !== null;
         this.#finish();
-      },
+      }),
     });
   }
 

@@ -8,6 +8,7 @@ import { awaitLaunch } from './await-launch.js';
 import { abortError, type Cancellation } from './cancellation.js';
 import type { OutputOpener } from './channels.js';
 import type { Child } from './child.js';
+import type { ChildWith } from './child-streams.js';
 import { listenForEvents } from './events.js';
 import { launchError } from './failure.js';
 import { withPinnedRequest } from './request.js';
@@ -20,9 +21,19 @@ import { takeSupervision } from './supervision.js';
  * over is taken before this returns, not when the lane gets to it. Launches start in the order of
  * their calls; an abort takes one back that has not started yet.
  *
+ * @typeParam Stdio what `stdio` says, by which the child's streams are known
  * @returns the child, once it has reached its program
  * @throws {SallyportTypeError | SallyportError} as `spawn` does, as a rejection; `AbortError`
  */
+export function launch<const Stdio extends SpawnOptions['stdio'] = undefined>(
+  file: string,
+  options: SpawnOptions & { stdio?: Stdio },
+): Promise<ChildWith<Stdio>>;
+export function launch<const Stdio extends SpawnOptions['stdio'] = undefined>(
+  file: string,
+  args?: readonly string[],
+  options?: SpawnOptions & { stdio?: Stdio },
+): Promise<ChildWith<Stdio>>;
 export function launch(file: string, options: SpawnOptions): Promise<Child>;
 export function launch(
   file: string,

@@ -46,7 +46,7 @@ export async function pinExecutable(
     if (expected !== undefined && expected !== sha256) {
       throw notPinnable(path, `it has the SHA-256 ${sha256}, and ${expected} was expected`);
     }
-    return new PinnedExecutable(path, { sha256, bytes, loader }, opened);
+    return PinnedExecutable.of(path, { sha256, bytes, loader }, opened);
   } catch (error) {
     if (!isFailure(opened)) native().releaseDescriptors(Int32Array.of(opened));
     throw error;

@@ -7,6 +7,7 @@ import type { LaunchPlan } from '../plan/plan.js';
 import { adopt, takeOver } from './adopt.js';
 import { abortError } from './cancellation.js';
 import type { Child } from './child.js';
+import type { ChildWith } from './child-streams.js';
 import { listenForEvents } from './events.js';
 import { toLaunched } from './outcomes.js';
 import { keepEvidence } from './evidence.js';
@@ -39,10 +40,20 @@ export function planLaunch(
  * Starts a program with exactly what is named: descriptors 0, 1, 2 and the pass list, the given
  * environment, a new session. Everything that is handed over is taken before this returns.
  *
+ * @typeParam Stdio what `stdio` says, by which the child's streams are known
  * @throws {SallyportTypeError} a mistake in the arguments
  * @throws {SallyportError} a refusal by the system: ENOENT, EACCES, E2BIG, EMFILE, EAGAIN, …, with
  *   the stage that failed. Nothing is left behind: no descriptor, no process, no event.
  */
+export function spawn<const Stdio extends SpawnOptions['stdio'] = undefined>(
+  file: string,
+  options: SpawnOptions & { stdio?: Stdio },
+): ChildWith<Stdio>;
+export function spawn<const Stdio extends SpawnOptions['stdio'] = undefined>(
+  file: string,
+  args?: readonly string[],
+  options?: SpawnOptions & { stdio?: Stdio },
+): ChildWith<Stdio>;
 export function spawn(file: string, options: SpawnOptions): Child;
 export function spawn(file: string, args?: readonly string[], options?: SpawnOptions): Child;
 export function spawn(

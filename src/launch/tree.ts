@@ -117,7 +117,7 @@ class InitTree implements Tree {
       },
     };
     try {
-      this.child = new Child(plan, link, init.ours, killSignal, openOutput);
+      this.child = Child.of(plan, link, init.ours, killSignal, openOutput);
     } catch (error) {
       // A program that nobody holds must not go on.
       this.kill();

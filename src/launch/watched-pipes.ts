@@ -7,6 +7,7 @@ import { adviseLimit } from '../limits.js';
 import { isFailure } from '../native-binding.js';
 import { native } from '../native.js';
 import { systemError } from '../errors.js';
+import { inThisContext } from './context.js';
 import { countReference, expectReadiness, ignoreReadiness } from './events.js';
 import { ReadingRoom } from './reading-room.js';
 
@@ -35,9 +36,12 @@ export class PipeReader extends Readable {
     super();
     this.#room = new ReadingRoom(fd);
     this.#pipe = watch(fd, false);
-    expectReadiness(this.#pipe, () => {
-      this.look();
-    });
+    expectReadiness(
+      this.#pipe,
+      inThisContext(() => {
+        this.look();
+      }),
+    );
     // As an open socket would, it keeps the event loop running.
     countReference(1);
   }
@@ -92,9 +96,12 @@ export class PipeWriter extends Writable {
   constructor(fd: number) {
     super({ decodeStrings: true });
     this.#pipe = watch(fd, true);
-    expectReadiness(this.#pipe, () => {
-      this.#write();
-    });
+    expectReadiness(
+      this.#pipe,
+      inThisContext(() => {
+        this.#write();
+      }),
+    );
   }
 
   override _write(

@@ -11,13 +11,13 @@ export interface Expectation {
   /** What it permits, exactly. */
   access: 'read' | 'write' | 'both';
   /** Absolute path of a file, directory, FIFO or device, as /proc/self/fd shows it. */
-  path?: string;
+  path?: string | undefined;
   /** st_dev, as fs.Stats has it. */
-  dev?: number | bigint;
+  dev?: number | bigint | undefined;
   /** st_ino, as fs.Stats has it (bigint where it may exceed 2^53). */
-  ino?: number | bigint;
+  ino?: number | bigint | undefined;
   /** Local address of a socket or listener: `127.0.0.1:80`, `[::1]:80`, `/run/x.sock`, `@abstract`. */
-  address?: string;
+  address?: string | undefined;
 }
 
 const FIELDS = ['kind', 'access', 'path', 'dev', 'ino', 'address'] as const;

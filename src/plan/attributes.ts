@@ -42,33 +42,33 @@ export interface IoPriority {
   /** When its requests are served. */
   class: keyof typeof IO_CLASSES;
   /** 0 (first served) to 7; `idle` has none. Default 4. */
-  level?: number;
+  level?: number | undefined;
 }
 
 /** Options that need the launcher, as the caller writes them. */
 export interface AttributeOptions {
   /** Soft and hard limits, getrlimit(2): one value for both, or `{ soft, hard }`. Units as there. */
-  limits?: Readonly<Partial<Record<LimitName, LimitValue | Limit>>>;
+  limits?: Readonly<Partial<Record<LimitName, LimitValue | Limit | undefined>>> | undefined;
   /** File mode creation mask, umask(2). */
-  umask?: number;
+  umask?: number | undefined;
   /** Niceness, -20 (first served) to 19, setpriority(2). */
-  nice?: number;
+  nice?: number | undefined;
   /** I/O scheduling class and level, ioprio_set(2). */
-  ioPriority?: IoPriority;
+  ioPriority?: IoPriority | undefined;
   /** -1000 (never killed) to 1000, proc_pid_oom_score_adj(5). */
-  oomScoreAdjust?: number;
+  oomScoreAdjust?: number | undefined;
   /** Processors by number, sched_setaffinity(2). */
-  cpuAffinity?: readonly number[];
+  cpuAffinity?: readonly number[] | undefined;
   /** User by name or uid. Alone it also sets the user's own group and takes all other groups away. */
-  user?: string | number;
+  user?: string | number | undefined;
   /** Group by name or gid. Default with `user`: that user's own. */
-  group?: string | number;
+  group?: string | number | undefined;
   /** Supplementary groups: gids, or `init` for all that the databases give `user`. Default with `user`: none. */
-  groups?: readonly number[] | 'init';
+  groups?: readonly number[] | 'init' | undefined;
   /** A signal that the child gets when this process ends, however; true: SIGKILL. PR_SET_PDEATHSIG, prctl(2). */
-  dieWithParent?: boolean | NodeJS.Signals | number;
+  dieWithParent?: boolean | NodeJS.Signals | number | undefined;
   /** A terminal among the child's descriptors that becomes its controlling terminal. With session `new`. */
-  terminal?: number;
+  terminal?: number | undefined;
 }
 
 export const ATTRIBUTE_NAMES = [
@@ -94,7 +94,7 @@ export interface LaunchAttributes {
   /** Niceness, -20 to 19. */
   readonly nice?: number;
   /** Class and level, ioprio_set(2). */
-  readonly ioPriority?: Readonly<Required<IoPriority>>;
+  readonly ioPriority?: Readonly<IoPriority & { level: number }>;
   /** -1000 to 1000. */
   readonly oomScoreAdjust?: number;
   /** Processors by number, ascending, each once. */
@@ -142,7 +142,7 @@ export function resolveAttributes(
 }
 
 /** Number of an I/O priority for ioprio_set(2): class in the upper bits. */
-export function encodeIoPriority({ class: name, level }: Required<IoPriority>): number {
+export function encodeIoPriority({ class: name, level }: IoPriority & { level: number }): number {
   return (IO_CLASSES[name] << 13) | level;
 }
 
@@ -209,7 +209,7 @@ function takeLimitValue(value: unknown, option: string): LimitValue {
   );
 }
 
-function takeIoPriority(value: unknown): Readonly<Required<IoPriority>> {
+function takeIoPriority(value: unknown): Readonly<IoPriority & { level: number }> {
   const own = takeOwn(value, 'ioPriority', ['class', 'level']);
   const name = own.class;
   if (typeof name !== 'string' || !Object.hasOwn(IO_CLASSES, name)) {

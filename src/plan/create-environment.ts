@@ -52,7 +52,7 @@ export interface AllowEntry {
   /** Exact: there are no patterns. */
   name: string;
   /** For the record. Default: `no reason given`. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** A value of the caller's, and why. */
@@ -60,7 +60,7 @@ export interface SetEntry {
   /** Value of the variable. */
   value: string;
   /** For the record. Default: `no reason given`. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** A cache of a tool under the real HOME that the run may read, and why. */
@@ -68,25 +68,25 @@ export interface CacheEntry {
   /** Which cache. */
   name: CacheName;
   /** For the record. Default: `no reason given`. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** What `createEnvironment` takes. */
 export interface EnvironmentRequest {
   /** Becomes AGENT_RUN_ID. Needed with `workspace`. */
-  runId?: string;
+  runId?: string | undefined;
   /** Directory in which the run has its HOME and its temporary files; and its default cwd. */
-  workspace?: string | URL;
+  workspace?: string | URL | undefined;
   /** Names that also pass where the parent has them. */
-  allow?: ReadonlyArray<string | AllowEntry>;
+  allow?: ReadonlyArray<string | AllowEntry> | undefined;
   /** Variables with the values given here. They win over everything else. */
-  set?: Readonly<Record<string, string | SetEntry | null | undefined>>;
+  set?: Readonly<Record<string, string | SetEntry | null | undefined>> | undefined;
   /** Lists of names that also pass where the parent has them. */
-  presets?: readonly PresetName[];
+  presets?: readonly PresetName[] | undefined;
   /** Caches of tools under the real HOME that the run may read. */
-  caches?: ReadonlyArray<CacheName | CacheEntry>;
+  caches?: ReadonlyArray<CacheName | CacheEntry> | undefined;
   /** What was minted for the run. */
-  credentials?: CredentialVariables | readonly CredentialVariables[];
+  credentials?: CredentialVariables | readonly CredentialVariables[] | undefined;
 }
 
 const NAMES = [
@@ -106,11 +106,15 @@ export class Environment {
   /** Where each name comes from and why. No value is in it. */
   readonly record: EnvironmentRecord;
 
-  /** @internal */
-  constructor(variables: Variables, record: EnvironmentRecord) {
+  private constructor(variables: Variables, record: EnvironmentRecord) {
     this.variables = variables;
     this.record = record;
     Object.freeze(this);
+  }
+
+  /** @internal */
+  static of(variables: Variables, record: EnvironmentRecord): Environment {
+    return new Environment(variables, record);
   }
 }
 markAsOurs(Environment);
@@ -234,7 +238,7 @@ class Builder {
       files: [],
       absent: [...this.#absent],
     });
-    return new Environment(Object.freeze(this.#variables), record);
+    return Environment.of(Object.freeze(this.#variables), record);
   }
 }
 
@@ -311,7 +315,7 @@ function addCredentials({ variables, record }: Environment, made: MadeForRun): E
     );
   }
   const merged = mergeCredentials({ variables, record }, made);
-  return new Environment(merged.variables, merged.record);
+  return Environment.of(merged.variables, merged.record);
 }
 
 function wrong(option: string, message: string): Error {

@@ -17,11 +17,11 @@ export interface CredentialVariables {
   /** Variables with their values. */
   environment: Readonly<Record<string, string>>;
   /** Names that must not be there, since they would be used instead. */
-  remove?: readonly string[];
+  remove?: readonly string[] | undefined;
   /** Absolute paths of files that were made for the run: for the record. */
-  files?: readonly string[];
+  files?: readonly string[] | undefined;
   /** Why they are given, for the record. Default: `no reason given`. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** The same, checked. */

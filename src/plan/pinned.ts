@@ -23,11 +23,15 @@ export class PinnedExecutable {
   readonly identity: PinnedIdentity;
   #fd: number;
 
-  /** @internal */
-  constructor(path: string, identity: PinnedIdentity, fd: number) {
+  private constructor(path: string, identity: PinnedIdentity, fd: number) {
     this.path = path;
     this.identity = Object.freeze(identity);
     this.#fd = fd;
+  }
+
+  /** @internal @param fd owned by it from now on */
+  static of(path: string, identity: PinnedIdentity, fd: number): PinnedExecutable {
+    return new PinnedExecutable(path, identity, fd);
   }
 
   /** @internal @throws {SallyportTypeError} once it has been disposed of */

@@ -17,7 +17,7 @@ export interface DescriptorEvidence {
   /** ISO 8601. */
   readonly takenAt: string;
   /** With `held`: of the plan whose copies they are. */
-  readonly planDigest?: string;
+  readonly planDigest?: string | undefined;
 }
 
 /** What is at the path of the program. */
@@ -27,7 +27,7 @@ export interface ExecutableEvidence {
   /** Of a script. */
   readonly interpreter: string | null;
   /** Where the path leads, by its symlinks; left out: not known. */
-  readonly leadsTo?: string;
+  readonly leadsTo?: string | undefined;
   /** st_dev, stat(2). */
   readonly dev: number;
   /** In decimal. */
@@ -46,7 +46,7 @@ export interface LauncherEvidence {
    * What this process has of each limit that the plan sets: a child has the same, where none is set.
    * Left out: not known.
    */
-  readonly limits?: Readonly<Record<string, Limit>>;
+  readonly limits?: Readonly<Record<string, Limit>> | undefined;
 }
 
 /** What became of a run, from its report: what the gate `completion` needs. */
@@ -56,7 +56,7 @@ export interface CompletionEvidence {
   /** How the run ended. */
   readonly outcome: { readonly kind: string };
   /** Of the plan that was run, where that is known: it must be the one that is reviewed. */
-  readonly admission?: { readonly planDigest: string };
+  readonly admission?: { readonly planDigest: string } | undefined;
   /** How each channel ended. */
   readonly output: Readonly<Record<'stdout' | 'stderr', { readonly end: string }>>;
 }
@@ -64,15 +64,15 @@ export interface CompletionEvidence {
 /** What a review rests on beside the plan; `gatherEvidence` looks for it. */
 export interface ReviewEvidence {
   /** How the descriptors are known. */
-  readonly descriptors?: DescriptorEvidence;
+  readonly descriptors?: DescriptorEvidence | undefined;
   /** What the program is. */
-  readonly executable?: ExecutableEvidence;
+  readonly executable?: ExecutableEvidence | undefined;
   /** Where the launch is to be. */
-  readonly launcher?: LauncherEvidence;
+  readonly launcher?: LauncherEvidence | undefined;
   /** The report of the run, afterwards. */
-  readonly report?: CompletionEvidence;
+  readonly report?: CompletionEvidence | undefined;
   /** The way in which a run is held together. A profile that asks for one holds without it. */
-  readonly containment?: string;
+  readonly containment?: string | undefined;
   /** Of a run: as it was asked for. Milliseconds and bytes. */
   readonly limits?: {
     /** Milliseconds, or null. */

@@ -52,7 +52,7 @@ export const CATEGORIES: Readonly<Record<LedgerCategory, string>> = {
  */
 export function ledger(
   plan: LaunchPlan | PlanDescription,
-  { approved }: { readonly approved?: Profile } = {},
+  { approved }: { readonly approved?: Profile | undefined } = {},
 ): Ledger {
   const description = 'argv' in plan ? describePlan(plan) : plan;
   const { descriptors } = description;

@@ -30,9 +30,9 @@ export interface ReviewOptions {
   /** What was approved. */
   readonly approved: Profile;
   /** Default none: what is not known holds. */
-  readonly evidence?: ReviewEvidence;
+  readonly evidence?: ReviewEvidence | undefined;
   /** Milliseconds since 1970. Default: now. */
-  readonly now?: number;
+  readonly now?: number | undefined;
 }
 
 /** In the order in which they are printed. */

@@ -15,6 +15,7 @@ function load(): Z {
 
 let schema: Zod.ZodType<Profile> | undefined;
 
+/** @internal zod's types would be part of ours. */
 export function profileSchema(): Zod.ZodType<Profile> {
   schema ??= define(load());
   return schema;

@@ -7,19 +7,19 @@ export interface StrictWish {
   /** Absolute path of a native program: no script, no shell. */
   executable: string;
   /** 64 hexadecimal digits: then a sealed copy runs that has it. */
-  sha256?: string;
+  sha256?: string | undefined;
   /** A fixed sequence. Default none. */
-  arguments?: readonly string[];
+  arguments?: readonly string[] | undefined;
   /** All of it. Default none at all. */
-  environment?: Readonly<Record<string, string>>;
+  environment?: Readonly<Record<string, string>> | undefined;
   /** Absolute path. */
   cwd: string;
   /** Default `null`. An object of this process is a visible choice of its own. */
-  stdin?: ApprovedChannel;
+  stdin?: ApprovedChannel | undefined;
   /** Default none. */
-  descriptors?: readonly ApprovedDescriptor[];
+  descriptors?: readonly ApprovedDescriptor[] | undefined;
   /** Limits of the run. */
-  limits?: Profile['limits'];
+  limits?: Profile['limits'] | undefined;
 }
 
 /**

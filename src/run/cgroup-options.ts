@@ -12,13 +12,13 @@ export interface CgroupOptions {
    * Absolute path of a cgroup v2 that was delegated to us, in which one is made for each run. Default:
    * our own, where that was delegated.
    */
-  readonly parent?: string;
+  readonly parent?: string | undefined;
   /** `memory.max`: bytes that the run may use together. */
-  readonly memoryMax?: number;
+  readonly memoryMax?: number | undefined;
   /** `pids.max`: processes and threads that it may have at a time. */
-  readonly pidsMax?: number;
+  readonly pidsMax?: number | undefined;
   /** `cpu.max`: processors that it may use together; 0.5 is half of one. */
-  readonly cpuMax?: number;
+  readonly cpuMax?: number | undefined;
 }
 
 /** One limit as the kernel takes it, cgroups(7). */

@@ -82,8 +82,8 @@ export type Contain = (
  */
 export type ContainmentWish =
   | ContainmentMethod
-  | { readonly require: ContainmentMethod; readonly cgroup?: CgroupOptions }
-  | { readonly prefer: readonly ContainmentMethod[]; readonly cgroup?: CgroupOptions };
+  | { readonly require: ContainmentMethod; readonly cgroup?: CgroupOptions | undefined }
+  | { readonly prefer: readonly ContainmentMethod[]; readonly cgroup?: CgroupOptions | undefined };
 
 /** One way of holding a run together. */
 export interface Method {

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 
 import { invalid } from '../errors.js';
-import { takeOwn, typeName } from '../own-properties.js';
+import { isRecord, takeOwn, typeName } from '../own-properties.js';
 import { INSTEAD, PLAN_OPTION_NAMES, type PlanOptions, type RawOptions } from '../plan/options.js';
 import type { Profile } from '../review/profile.js';
 import { Admission, takeProfile } from './admission.js';
@@ -24,28 +24,28 @@ export type InputWish = Exclude<RunInput, { file: unknown }> | { readonly file: 
 /** What `run` takes: what the child gets, and how it is supervised. */
 export interface RunOptions extends PlanOptions {
   /** Milliseconds from the call, by the monotonic clock, after which the run is ended. */
-  deadline?: number;
+  deadline?: number | undefined;
   /** Milliseconds without output and without progress after which the run is ended. */
-  stall?: number;
+  stall?: number | undefined;
   /** Ends the run. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Milliseconds between SIGTERM and SIGKILL. Default 2000. */
-  grace?: number;
+  grace?: number | undefined;
   /** Milliseconds that are waited after the target's exit for pipes that others hold. Default 500. */
-  drain?: number;
+  drain?: number | undefined;
   /** What is kept of stdout and stderr, and where else it goes. */
-  output?: OutputOptions;
+  output?: OutputOptions | undefined;
   /** What the target's stdin is fed with. Default nothing: `/dev/null`. */
-  input?: RunInput;
+  input?: RunInput | undefined;
   /** How the run is held together. Default `init`. */
-  containment?: ContainmentWish;
+  containment?: ContainmentWish | undefined;
   /**
    * What was approved, or the path of a JSON file that says it: the run is reviewed by it before it
    * starts, and compared with its plan at its exec. Where the review does not accept, nothing starts.
    */
-  profile?: Profile | string | URL;
+  profile?: Profile | string | URL | undefined;
   /** A file to which the report is appended, as one line of JSON. */
-  record?: string | URL;
+  record?: string | URL | undefined;
 }
 
 const RUN_NAMES = [
@@ -65,6 +65,9 @@ export const RUN_OPTION_NAMES = [...PLAN_OPTION_NAMES, ...RUN_NAMES] as const;
 
 const INSTEAD_IN_RUN: ReadonlyMap<string, string> = new Map([
   ...INSTEAD,
+  ['stdin', 'write input'],
+  ['stdout', 'write output: { stdout }'],
+  ['stderr', 'write output: { stderr }'],
   ['timeout', 'write deadline'],
   ['killSignal', 'a run is ended by SIGTERM, and by SIGKILL after grace'],
   ['maxBuffer', 'write output: { maxBytes }'],
@@ -153,11 +156,15 @@ function takePath(value: unknown, option: string): string {
 function takeInput(value: unknown): InputWish | undefined {
   if (value === undefined || typeof value === 'string') return value;
   if (value instanceof Uint8Array || value instanceof Readable) return value;
-  if (typeof value === 'object') {
+  // Of the web, of the package readable-stream, a generator: no stream of Node's own.
+  const isIterable = typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+  if (isRecord(value) && !isIterable) {
     const { file } = takeOwn(value, 'input', ['file']);
     return { file: takePath(file, 'input.file') };
   }
-  throw wrong('input', `a string, bytes, a readable stream or { file }, not ${typeName(value)}`);
+  const advice = isIterable ? '; write Readable.from(it), of node:stream' : '';
+  const instead = `a string, bytes, a readable stream or { file }, not ${typeName(value)}`;
+  throw wrong('input', instead + advice);
 }
 
 /** @throws {SallyportTypeError} where stdio says something else than input and output do */

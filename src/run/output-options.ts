@@ -10,11 +10,11 @@ import type { LineListener } from './sink.js';
 /** What is kept of one channel. */
 export interface KeepOptions {
   /** Bytes that are kept in memory, exactly. Default 16 MiB. */
-  maxBytes?: number;
+  maxBytes?: number | undefined;
   /** Beyond: the run is ended (the default), or goes on and the rest is counted only. */
-  onExceed?: 'end' | 'truncate-and-continue';
+  onExceed?: 'end' | 'truncate-and-continue' | undefined;
   /** Which part is kept. Default `head`. */
-  keep?: Keep;
+  keep?: Keep | undefined;
 }
 
 /** What is wanted of one channel. */
@@ -23,9 +23,9 @@ export interface ChannelOptions extends KeepOptions {
    * Where all of it goes as well: a file by its path (created or emptied), a stream (which is not
    * ended), or a function for each line.
    */
-  to?: string | URL | Writable | LineListener;
+  to?: string | URL | Writable | LineListener | undefined;
   /** What the program itself writes to. Default `pipe`. */
-  via?: OutputVia;
+  via?: OutputVia | undefined;
 }
 
 /** Takes out of a stream of bytes what nobody may see, also where that comes in several pieces. */
@@ -47,16 +47,16 @@ export type OutputVia = 'pipe' | 'memfd' | { readonly file: string | URL };
 /** For both channels, and for each where it differs. */
 export interface OutputOptions extends KeepOptions {
   /** Where stdout differs. */
-  stdout?: ChannelOptions;
+  stdout?: ChannelOptions | undefined;
   /** Where stderr differs; not with `merge`. */
-  stderr?: ChannelOptions;
+  stderr?: ChannelOptions | undefined;
   /** stderr goes into the pipe of stdout, in true order; the report has all of it under stdout. */
-  merge?: boolean;
+  merge?: boolean | undefined;
   /**
    * Called once for each channel. What the mask gives is what is kept, counted, hashed and handed on:
    * see `CredentialBroker.mask`.
    */
-  mask?: () => OutputMask;
+  mask?: (() => OutputMask) | undefined;
 }
 
 export interface ChannelWish {
@@ -146,7 +146,9 @@ function takeTarget(value: unknown, option: string): ChannelWish['to'] {
   const path = toPath(value);
   if (path !== undefined) return path;
   const instead = 'a path, a file: URL, a writable stream or a function';
-  throw wrong(option, `${instead}, not ${typeName(value)}`);
+  const advice =
+    value instanceof WritableStream ? '; write Writable.fromWeb(it), of node:stream' : '';
+  throw wrong(option, `${instead}, not ${typeName(value)}${advice}`);
 }
 
 function takeVia(value: unknown, option: string): ChannelWish['via'] {

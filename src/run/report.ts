@@ -91,6 +91,14 @@ export interface Outcome {
   readonly stall?: StallEvidence;
 }
 
+/** What each kind brings along: where `kind` is known, the compiler knows the rest. */
+type OutcomeByKind =
+  | { readonly kind: 'exited'; readonly code: number; readonly signal: null }
+  | { readonly kind: 'signaled'; readonly code: null; readonly signal: string }
+  | { readonly kind: 'spawn-failed'; readonly error: RunError }
+  | { readonly kind: 'stalled'; readonly stall: StallEvidence }
+  | { readonly kind: Exclude<EndingKind, 'stalled'> | 'lost' };
+
 /** One channel of output. */
 export interface ChannelReport {
   /** What was kept. Not enumerable. */
@@ -152,7 +160,7 @@ export interface RunReport {
   /** What the program was given. */
   readonly inheritance: Inheritance;
   /** How it ended, and why. */
-  readonly outcome: Outcome;
+  readonly outcome: Outcome & OutcomeByKind;
   /** `stdout` and `stderr`. */
   readonly output: { readonly stdout: ChannelReport; readonly stderr: ChannelReport };
   /** What its stdin took. */
@@ -229,7 +237,7 @@ export function assembleReport(found: Findings): RunReport {
   };
 }
 
-function assembleOutcome(found: Findings): Outcome {
+function assembleOutcome(found: Findings): RunReport['outcome'] {
   const { status, ending, error, startedAt, durationMs, end } = found;
   return {
     kind: nameOutcome(found),
@@ -243,7 +251,8 @@ function assembleOutcome(found: Findings): Outcome {
     ...(end.peak === undefined ? {} : { peak: end.peak }),
     ...(error === null ? {} : { error: describeError(error) }),
     ...(ending.stall === undefined ? {} : { stall: ending.stall }),
-  };
+    // By the kind that `nameOutcome` says.
+  } as RunReport['outcome'];
 }
 
 function nameOutcome({ status, ending, error, end }: Findings): Outcome['kind'] {

@@ -3,13 +3,15 @@ import { splitArguments } from '../launch/spawn.js';
 import { withoutPrototype } from '../own-properties.js';
 import type { RunOptions } from './options.js';
 import type { OutputOptions } from './output-options.js';
-import { run } from './run.js';
+import { run, settled } from './run.js';
 import { toError, type RunReport } from './report.js';
 
 /** Lines of a program's stdout as they come, with the report at their end. */
 export interface Lines extends AsyncIterable<string> {
   /** Once the run is over; the iteration ends then, too. */
   readonly report: Promise<RunReport>;
+  /** For `await using`: ends the run where it is not over, and waits until it is. Never rejects. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** So many lines may wait for whoever reads them; then the child waits. */
@@ -35,16 +37,23 @@ export function runLines(
   const running = run(file, args as readonly string[], withLines(given, queue.push));
   // Whoever iterates gets the rejection from the loop.
   running.catch(() => undefined).finally(queue.end);
+  const end = (): void => {
+    running.abort();
+    queue.discard();
+  };
   return {
     report: running,
+    [Symbol.asyncDispose]: () => {
+      end();
+      return settled(running);
+    },
     async *[Symbol.asyncIterator]() {
       try {
         yield* queue.lines();
         const { outcome } = await running;
         if (outcome.error !== undefined) throw toError(outcome.error);
       } finally {
-        running.abort();
-        queue.discard();
+        end();
       }
     },
   };

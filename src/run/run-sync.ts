@@ -30,23 +30,23 @@ export interface RunSyncOptions extends Omit<
   'signal' | 'input' | 'output' | 'profile'
 > {
   /** A string, bytes, or `{ file }`. */
-  input?: Exclude<RunInput, Readable>;
+  input?: Exclude<RunInput, Readable> | undefined;
   /**
    * What is kept of the output, and where else it goes. Without the event loop: no stream, no
    * promise.
    */
   output?: Omit<OutputOptions, 'stdout' | 'stderr'> & {
     /** Where stdout differs. */
-    stdout?: SyncChannelOptions;
+    stdout?: SyncChannelOptions | undefined;
     /** Where stderr differs; not with `merge`. */
-    stderr?: SyncChannelOptions;
+    stderr?: SyncChannelOptions | undefined;
   };
 }
 
 /** A function for each line must return nothing to wait for. */
 export interface SyncChannelOptions extends Omit<ChannelOptions, 'to'> {
   /** A path, a `file:` URL, or a function that returns nothing to wait for. */
-  to?: Exclude<ChannelOptions['to'], Writable | undefined>;
+  to?: Exclude<ChannelOptions['to'], Writable | undefined> | undefined;
 }
 
 /**

@@ -40,6 +40,8 @@ export interface Run extends Promise<RunReport> {
   release(pid: number): void;
   /** Resolves with the target's pid once it runs; null where it was not started. Never rejects. */
   readonly started: Promise<number | null>;
+  /** For `await using`: ends the run where it is not over, and waits until it is. Never rejects. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -74,11 +76,22 @@ export function startRun(
   closed: Error | null = null,
 ): Run {
   const handle = new Handle(look);
-  return Object.assign(superviseRun(file, args, given, handle, closed), {
+  const report = superviseRun(file, args, given, handle, closed);
+  const abort = (): void => handle.ending?.begin('aborted');
+  return Object.assign(report, {
     started: handle.started,
-    abort: () => handle.ending?.begin('aborted'),
+    abort,
     release: (pid: number) => handle.contained?.release(pid),
+    [Symbol.asyncDispose]: () => {
+      abort();
+      return settled(report);
+    },
   });
+}
+
+/** When it is over, whatever it came to. */
+export async function settled(report: Promise<unknown>): Promise<void> {
+  await report.catch(() => undefined);
 }
 
 async function superviseRun(

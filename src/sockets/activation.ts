@@ -11,7 +11,7 @@ import { rememberHandedElsewhere, rememberReceived, type HandedOver } from './re
 /** What `receiveListeners` takes. */
 export interface ReceiveOptions {
   /** What they must be, in their order. More or fewer than there are is an error. */
-  expect?: readonly Expectation[];
+  expect?: readonly Expectation[] | undefined;
 }
 
 /** A socket that was handed to this process: for `server.listen({ fd })`. */

@@ -13,7 +13,7 @@ import { wasReceived } from './received.js';
 /** What `closeListener` takes. */
 export interface CloseListenerOptions {
   /** Also where the listener was handed to us or is shared on purpose. */
-  force?: boolean;
+  force?: boolean | undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ import { IS_ITSELF, judge, type Role } from './serving.js';
 /** What `listListeners` takes. */
 export interface ListenerOptions {
   /** Only those on this TCP port. */
-  port?: number;
+  port?: number | undefined;
 }
 
 /** A process that has a listener open, and whether it serves it. */

@@ -16,7 +16,7 @@ export type ReleaseQuery = (
    * Also where the holder accepts on it, or may. A server of Node then keeps a core busy until it closes
    * the listener: its event loop is woken again and again.
    */
-  force?: boolean;
+  force?: boolean | undefined;
 };
 
 /** A listener that was shut down, so that its port is free. */

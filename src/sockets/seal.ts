@@ -11,21 +11,21 @@ import type { DescriptorObject } from '../objects/object.js';
 /** What `sealDescriptors` takes. */
 export interface SealOptions {
   /** `sockets` (the default, listeners among them), `listeners` alone, or `all`. */
-  kinds?: 'sockets' | 'listeners' | 'all';
+  kinds?: 'sockets' | 'listeners' | 'all' | undefined;
   /** Numbers that stay as they are. */
-  except?: readonly number[];
+  except?: readonly number[] | undefined;
   /** Also 0, 1 and 2. Default false. */
-  standard?: boolean;
+  standard?: boolean | undefined;
   /**
    * Seal again at this interval, in milliseconds, what native libraries have opened since. The timer
    * does not keep the process running. Between two passes a plain spawn can still hand something over.
    * A later pass that cannot look (EMFILE) changes nothing and is followed by the next.
    */
-  every?: number;
+  every?: number | undefined;
   /** Ends the repetition. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called with what a later pass has sealed, where that is anything. */
-  onSealed?: (sealed: SealedDescriptor[]) => void;
+  onSealed?: ((sealed: SealedDescriptor[]) => void) | undefined;
 }
 
 /** A descriptor that was open without close-on-exec, and has it now. */

@@ -14,7 +14,7 @@ async function runLeaks(args: readonly string[]): Promise<{ code: number | null;
     stdio: ['null', 'pipe', 'inherit'],
     env: { PATH: process.env['PATH'] ?? '' },
   });
-  const [stdout, { code }] = await Promise.all([text(child.stdout!), child.exited]);
+  const [stdout, { code }] = await Promise.all([text(child.stdout), child.exited]);
   return { code, stdout };
 }
 

@@ -279,5 +279,9 @@ describe('report', () => {
     const { code, stderr } = await runCli(['report', own, other]);
     expect([code, stderr]).toEqual([125, expect.stringContaining('no record of a run')]);
     expect((await runCli(['report', own, '--number', '0x1'])).stderr).toContain('no such record');
+    // No range of numbers where there is none.
+    expect((await runCli(['report', '/dev/null'])).stderr).toContain('there is no record in it');
+    const second = await runCli(['report', other, '--number', '2']);
+    expect(second.stderr).toContain('it has one, --number 1');
   });
 });

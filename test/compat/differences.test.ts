@@ -124,7 +124,8 @@ onEachNode((node, major) => {
 
   it('is not installed under the permission model', async () => {
     const flag = major === 20 ? '--experimental-permission' : '--permission';
-    const flags = [flag, '--allow-fs-read=*', '--allow-child-process', '--allow-addons'];
+    const net = major < 25 ? [] : ['--allow-net'];
+    const flags = [flag, '--allow-fs-read=*', '--allow-child-process', '--allow-addons', ...net];
     const { code, stderr } = await runRegistered(node, ['-e', '1'], { flags });
     expect([code, stderr]).toEqual([1, expect.stringContaining('ERR_SALLYPORT_CANNOT_INSTALL')]);
   });

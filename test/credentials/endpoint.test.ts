@@ -172,7 +172,7 @@ describe('the endpoint', () => {
         while (!isOver) strange.push((await ask(urlOf(delivered), token)).status);
       };
       const racers = [racer(), racer(), racer()];
-      const seen = (await readAll(child.stdout!)).toString().trim().split('\n');
+      const seen = (await readAll(child.stdout)).toString().trim().split('\n');
       isOver = true;
       await Promise.all(racers);
       await child.exited;

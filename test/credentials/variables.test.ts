@@ -47,6 +47,21 @@ describe('a credential delivered by variables', () => {
     expect(String(refusal)).not.toContain(passwords[0]);
   });
 
+  it('is taken back where the scope of an await using ends', async () => {
+    const revoked: string[] = [];
+    const { source, passwords } = madeUpPassword(60_000, {
+      delivery,
+      revoke: ({ values }) => void revoked.push(values['password'] ?? ''),
+    });
+    const broker = createCredentialBroker({ runId, sources: [source] });
+    const options = { ...contained, deadline: 30_000 };
+    const running = runWithCredentials(broker, 'sleep', ['60'], options);
+    expect(await running.started).not.toBeNull();
+    await running[Symbol.asyncDispose]();
+    expect(revoked).toEqual(passwords);
+    expect((await running).outcome.kind).toBe('aborted');
+  });
+
   it.each([{}, { mask: undefined }])('is masked in the output, with output: %j', async (output) => {
     const { source, passwords } = madeUpPassword(60_000, { delivery });
     const broker = createCredentialBroker({ runId, sources: [source] });
@@ -54,7 +69,7 @@ describe('a credential delivered by variables', () => {
     const report = await runWithCredentials(broker, 'sh', ['-c', script], {
       ...contained,
       deadline: 30_000,
-      output: output as object,
+      output: output,
     });
     expect(report.output.stdout.text).toBe(`***\n${passwords[0]?.length ?? 0}\n`);
     expect(report.credentials.environmentNames).toContain('DATABASE_PASSWORD');

@@ -214,9 +214,9 @@ describe('reading', () => {
 
   it('setEncoding, pipe and async iteration work as on any readable', async () => {
     const child = spawn('sh', ['-c', 'printf "ünï\\nzwei\\n"']);
-    child.stdout?.setEncoding('utf8');
+    child.stdout.setEncoding('utf8');
     let text = '';
-    for await (const piece of child.stdout ?? []) text += String(piece);
+    for await (const piece of child.stdout) text += String(piece);
     expect(text).toBe('ünï\nzwei\n');
   });
 

@@ -67,6 +67,7 @@ async function launchAll(closed: number[], way: keyof typeof ways) {
         source: { dev: Number(about.dev), ino: String(about.ino) },
       } satisfies Seen;
     };
+    const inherited = (fd: number) => (closed.includes(fd) ? 'null' : 'inherit');
     const open = processes.listDescriptors().filter((fd) => fd < 3);
     return {
       open,
@@ -78,7 +79,7 @@ async function launchAll(closed: number[], way: keyof typeof ways) {
         pass: [{ fd: source, as: 5 }],
       }),
       inherit: await launch('inherit', {
-        stdio: [0, 1, 2].map((fd) => (closed.includes(fd) ? 'null' : 'inherit')),
+        stdio: [inherited(0), inherited(1), inherited(2)],
       }),
     };
   };

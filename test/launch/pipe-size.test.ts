@@ -35,7 +35,7 @@ describe('what the child has', () => {
     ],
   ])('%s: rounded up to a power of two', async (_, start) => {
     const child = await start();
-    expect(String(await readAll(child.stdout!)).trim()).toBe('524288 524288 524288');
+    expect(String(await readAll(child.stdout)).trim()).toBe('524288 524288 524288');
     await child.exited;
   });
 

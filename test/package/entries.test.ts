@@ -2,10 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { rolldown } from 'rolldown';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import * as source from '../../src/index.js';
 import { makeScratch, root } from '../support/fixtures.js';
+import { needs } from '../support/tools.js';
 
 const scratch = makeScratch();
 
@@ -179,6 +181,30 @@ describe('where it cannot run', () => {
     }
   });
 
+  needs('user namespaces').it('on a mount with noexec: the error says so', () => {
+    const folder = path.join(scratch, 'noexec');
+    const copy = path.join(folder, 'node_modules/sallyport');
+    for (const part of ['package.json', 'dist', 'build/Release', 'node_modules/node-gyp-build']) {
+      cpSync(path.join(root, part), path.join(copy, part), { recursive: true });
+    }
+    writeFileSync(
+      path.join(folder, 'use.cjs'),
+      `const sallyport = require('sallyport'); ${attempt}`,
+    );
+    const script = 'mount --bind . . && mount -o remount,bind,noexec . && cd "$PWD" && exec "$0" use.cjs';
+    const { stdout, stderr } = spawnSync(
+      'unshare',
+      ['--user', '--map-root-user', '--mount', 'sh', '-c', script, process.execPath],
+      { cwd: folder, encoding: 'utf8' },
+    );
+    expect(stderr).toBe('');
+    for (const message of Object.values(JSON.parse(stdout) as Record<string, string>)) {
+      expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
+      expect(message).toContain('on a mount without noexec');
+      expect(message).not.toContain('npm rebuild');
+    }
+  });
+
   it('in a bundle: the error says to leave it out', () => {
     const folder = path.join(scratch, 'bundled');
     cpSync(path.join(root, 'dist'), path.join(folder, 'out'), { recursive: true });
@@ -190,6 +216,20 @@ describe('where it cannot run', () => {
       expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
       expect(message).toContain('leave sallyport out of the bundle');
       expect(message).not.toContain('npm rebuild');
+    }
+  });
+
+  it('in a bundle of ES modules: the same', async () => {
+    const file = path.join(scratch, 'bundled-modules.mjs');
+    const entry = path.join(scratch, 'to-bundle.mjs');
+    writeFileSync(entry, `import * as sallyport from 'sallyport'; ${attempt}`);
+    const bundle = await rolldown({ input: entry, platform: 'node', logLevel: 'silent' });
+    await bundle.write({ file, format: 'esm', codeSplitting: false });
+    await bundle.close();
+    const seen = run('use-bundled.mjs', `import './bundled-modules.mjs';`);
+    for (const message of Object.values(seen as Record<string, string>)) {
+      expect(message).toMatch(/^ERR_SALLYPORT_UNSUPPORTED_PLATFORM: /);
+      expect(message).toContain('leave sallyport out of the bundle');
     }
   });
 

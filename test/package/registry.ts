@@ -39,7 +39,7 @@ async function pack(folder: string): Promise<Buffer> {
     '.',
   ];
   await using child = spawn('tar', args);
-  const bytes = await buffer(child.stdout!);
+  const bytes = await buffer(child.stdout);
   const { code } = await child.exited;
   // 1: somebody made a hard link of a file meanwhile, which is a change to tar.
   if (code !== 0 && code !== 1) throw new Error(`tar of ${folder} ended with ${String(code)}`);

@@ -69,7 +69,10 @@ describe('types', () => {
       ['shell', '/bin/sh'],
       ['detached', 'session'],
       ['environment', 'env'],
-      ['stdout', 'write one of'],
+      ['stdout', 'write stdio'],
+      ['input', 'child.stdin'],
+      ['encoding', 'setEncoding'],
+      ['colour', 'write one of'],
       ['toString', 'write one of'],
     ] as const) {
       const error = thrown(() => plan('true', [], { [name]: secret }));

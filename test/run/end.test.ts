@@ -50,6 +50,24 @@ describe.each(ways)('containment %s', (method, containment) => {
     expect(hasEnded(Number(report.output.stdout.text))).toBe(true);
   });
 
+  it('is over where the scope of an await using ends', async () => {
+    const { running, mark, pids } = runTree(['plain', 'group'], { containment });
+    await pids;
+    await running[Symbol.asyncDispose]();
+    expect(listMarked(mark)).toEqual([]);
+    expect((await running).outcome.kind).toBe('aborted');
+  });
+
+  it('disposal leaves a run that is over as it was, and never rejects', async () => {
+    const over = run('true', [], { containment });
+    await over;
+    await over[Symbol.asyncDispose]();
+    expect((await over).outcome.kind).toBe('exited');
+    const mistaken = run('true', [], { containment, deadline: -1 });
+    await mistaken[Symbol.asyncDispose]();
+    await expect(mistaken).rejects.toThrow('deadline');
+  });
+
   it('after the deadline, with SIGKILL after the grace', async () => {
     const report = await run(witness, ['--hold', '--ignore', '15'], {
       containment,

@@ -88,4 +88,21 @@ describe('input', () => {
     }, null);
     expect(outcome).toEqual(['deadline', 'EPIPE']);
   });
+
+  it.each([
+    ['a stream of the web', new Blob(['x']).stream(), 'Readable.from(it)'],
+    ['a generator', (async function* () {})(), 'Readable.from(it)'],
+    ['a buffer without a view', new ArrayBuffer(1), 'not an ArrayBuffer'],
+    ['a number', 1, 'not number'],
+  ])('%s: the refusal says what may stand there', async (_, input, advice) => {
+    const running = run('cat', [], { ...contained, input: input as unknown as RunInput });
+    await expect(running).rejects.toThrow(/^input: must be a string, bytes, a readable stream/);
+    await expect(running).rejects.toThrow(advice);
+  });
+
+  it('what is made of a stream of the web is read to its end', async () => {
+    const input = Readable.from(new Blob(['of ', 'the web']).stream());
+    const report = await run('cat', [], { ...contained, input });
+    expect(report.output.stdout.text).toBe('of the web');
+  });
 });

@@ -19,6 +19,16 @@ describe('runLines', () => {
     expect(report.output.stdout).toMatchObject({ bytesKept: 0, deliveryError: null });
   });
 
+  it('is ended by await using, read or not', async () => {
+    const lines = runLines('yes', [], contained);
+    await lines[Symbol.asyncDispose]();
+    expect((await lines.report).outcome).toMatchObject({ kind: 'aborted' });
+    const over = runLines('true', [], contained);
+    await over.report;
+    await over[Symbol.asyncDispose]();
+    expect((await over.report).outcome).toMatchObject({ kind: 'exited' });
+  });
+
   it('holds the program up while nobody reads', async () => {
     const lines = runLines('yes', [], contained);
     let seen = 0;

@@ -120,6 +120,8 @@ describe('a mistake of the caller rejects', () => {
     ],
     ['options.timeout', { timeout: 5 }, 'write deadline'],
     ['options.maxBuffer', { maxBuffer: 5 }, 'output'],
+    ['options.stdin', { stdin: 'text' }, 'write input'],
+    ['options.stderr', { stderr: 'pipe' }, 'write output'],
     ['options.shell', { shell: true }, 'no implicit shell'],
     ['cwd', { cwd: 5 }, 'must be a string'],
   ])('%s', async (option, options, message) => {

@@ -71,15 +71,15 @@ async function runProgram(
       ...env,
     },
   });
-  child.stdin!.end(input);
+  child.stdin.end(input);
   if (onOutput !== undefined) {
-    child.stdout!.on('data', (piece: Buffer) => {
+    child.stdout.on('data', (piece: Buffer) => {
       onOutput(piece.toString(), child.pid);
     });
   }
   const [stdout, stderr, { code, signal }] = await Promise.all([
-    text(child.stdout!),
-    text(child.stderr!),
+    text(child.stdout),
+    text(child.stderr),
     child.exited,
   ]);
   return { code, signal, stdout, stderr };

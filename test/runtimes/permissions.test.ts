@@ -1,10 +1,12 @@
-// Deno withholds what it was not told to allow: refused at the first use, by name.
+// Deno and Node withhold what they were not told to allow: refused at the first use, by name.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
 import { onEachRuntime } from '../support/runtimes.js';
-import { prepareConsumer } from './consumer.js';
+import { packageDirectory, prepareConsumer } from './consumer.js';
+
+const CHILD = ['--allow-child-process'];
 
 const consumer = prepareConsumer();
 const PROGRAM = `
@@ -53,4 +55,49 @@ onEachRuntime(
     });
   },
   ['Deno'],
+);
+
+onEachRuntime(
+  (runtime) => {
+    const [file, ...args] = runtime.command;
+    const major = Number(/\d+/.exec(runtime.name)?.[0]);
+    const model = major < 24 ? '--experimental-permission' : '--permission';
+    const net = major < 25 ? [] : ['--allow-net'];
+    const ask = async (...flags: string[]): Promise<unknown[]> => {
+      const command = [file, ...args, '--no-warnings', ...flags] as const;
+      const { stdout } = await consumer.run({ ...runtime, command }, ['permissions.cjs']);
+      return JSON.parse(stdout) as unknown[];
+    };
+    const refusal = (text: string): unknown => [
+      'ERR_SALLYPORT_UNSUPPORTED_PLATFORM',
+      'platform',
+      expect.stringContaining(text),
+    ];
+
+    it.each([
+      ['its own files', ['--allow-fs-read=DIRECTORY'], ['--allow-fs-read=*', ...CHILD, ...net]],
+      ['to read', ['--allow-fs-read=*', '--allow-addons'], [...CHILD, ...net]],
+    ])("Node's permission model, allowed %s", async (_, flags, missing) => {
+      const given = flags.map((flag) => flag.replace('DIRECTORY', `${consumer.directory}/*`));
+      given.push(`--allow-fs-read=${packageDirectory}/*`);
+      const [spawned, , audited] = await ask(model, ...given);
+      const text = `Node's permission model withholds ${missing.join(', ')}: start it with all of this`;
+      expect([spawned, audited]).toEqual([refusal(text), refusal(text)]);
+    });
+
+    it('told to load no addon', async () => {
+      const all = [model, '--allow-fs-read=*', ...CHILD, ...net];
+      for (const flags of [['--no-addons'], all]) {
+        const [spawned] = await ask(...flags);
+        expect(spawned).toEqual(refusal('start it without --no-addons'));
+        expect(JSON.stringify(spawned)).not.toContain('rebuild');
+      }
+    });
+
+    it("Node's permission model, allowed what is needed", async () => {
+      const flags = ['--allow-fs-read=*', '--allow-addons', ...CHILD, ...net];
+      expect(await ask(model, ...flags)).toEqual(['works', 'works', 'works', 'works']);
+    });
+  },
+  ['Node'],
 );

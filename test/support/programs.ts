@@ -52,8 +52,8 @@ export async function runNode(
     timeout: deadline,
   });
   const [stdout, stderr, { code, signal }] = await Promise.all([
-    text(child.stdout!),
-    text(child.stderr!),
+    text(child.stdout),
+    text(child.stderr),
     child.exited,
   ]);
   // The number of the process in Node's own warnings.

@@ -25,8 +25,9 @@ it('what is changed after the call does not reach the child', async () => {
     const env: Record<string, string> = { TAKEN: 'before' };
     const args = ['before'];
     const entry = { fd: reused, as: 5 };
+    const stdio: ['inherit', 'pipe' | 'null', 'null'] = ['inherit', 'pipe', 'null'];
     const options = {
-      stdio: ['inherit', 'pipe', 'null'],
+      stdio,
       pass: [entry, { fd: closed, as: 6 }],
       env,
       cwd: 'below',

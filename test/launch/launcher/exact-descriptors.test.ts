@@ -94,7 +94,7 @@ describe('a program started through the launcher holds exactly what is named', (
       const links = [];
       for (const noNewPrivileges of [true, false]) {
         const child = sallyport.spawn(find('witness'), [], { ...options, noNewPrivileges });
-        const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
+        const report = JSON.parse((await processes.readAll(child.stdout)).toString());
         links.push(
           report.descriptors
             .slice(3)

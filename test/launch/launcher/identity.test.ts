@@ -91,7 +91,7 @@ needs('root').describe('as root', () => {
       async ({ sallyport, processes }, program) => {
         const groupsOf = async (user: string | number) => {
           const child = await sallyport.launch(program, [], { user, groups: 'init' });
-          const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
+          const report = JSON.parse((await processes.readAll(child.stdout)).toString());
           return [report.uid[0], report.gid[0], ...report.groups] as number[];
         };
         return { byName: await groupsOf('crowd'), byNumber: await groupsOf(64_001) };
@@ -110,7 +110,7 @@ needs('root').describe('as root', () => {
       const { spawnSync: run } = require('node:child_process') as typeof import('child_process');
       const control = run('id', ['-G'], { encoding: 'utf8' }).stdout;
       const child = sallyport.spawn(program, [], { user: 64_010, group: 64_011 });
-      const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
+      const report = JSON.parse((await processes.readAll(child.stdout)).toString());
       return { control, groups: report.groups as number[] };
     }, witness);
     expect(seen.control).toContain('64020 64021');
@@ -195,8 +195,8 @@ needs('root').describe('no way back', () => {
           const tried = sallyport.spawn(program, [], options);
           const asked = sallyport.spawn(reporter, [], options);
           return {
-            tried: JSON.parse((await processes.readAll(tried.stdout!)).toString()) as unknown,
-            report: JSON.parse((await processes.readAll(asked.stdout!)).toString()) as Witness,
+            tried: JSON.parse((await processes.readAll(tried.stdout)).toString()) as unknown,
+            report: JSON.parse((await processes.readAll(asked.stdout)).toString()) as Witness,
           };
         },
         { regain, witness },

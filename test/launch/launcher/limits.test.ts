@@ -99,7 +99,7 @@ describe('limits', () => {
     const options = process.getuid?.() === 0 ? { user: 65534, group: 65534 } : {};
     const child = spawn('/bin/sh', ['-c', script], { limits: { nofile: 20 }, ...options });
     const pieces: Buffer[] = [];
-    for await (const piece of child.stdout!) pieces.push(piece as Buffer);
+    for await (const piece of child.stdout) pieces.push(piece as Buffer);
     expect(Buffer.concat(pieces).toString()).toBe('refused\n20\n20\n');
   });
 

@@ -19,7 +19,7 @@ needs('root').it('limits are raised as root for a user who may not', async () =>
       group: 64_011,
       limits: { nofile: { soft: 200, hard: 200 } },
     });
-    const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
+    const report = JSON.parse((await processes.readAll(child.stdout)).toString());
     return { witness: report.uid[0] as number, seen: report.limits.nofile as string[] };
   }, publicFixture('witness'));
   expect(witness).toBe(64_010);

@@ -83,7 +83,7 @@ describe('the same child with the launcher as without', () => {
       const reports = [];
       for (const options of [{}, { umask }, { umask, noNewPrivileges: false }]) {
         const child = sallyport.spawn(fixture('witness'), [], options);
-        const report = JSON.parse((await processes.readAll(child.stdout!)).toString());
+        const report = JSON.parse((await processes.readAll(child.stdout)).toString());
         reports.push([report.status.SigIgn, report.status.SigBlk, report.status.SigCgt]);
       }
       return { reports, own: processes.readStatus()['SigIgn'] };

@@ -106,7 +106,7 @@ describe('terminal', () => {
     while (!text.endsWith('\r\n')) text += await readSome(master);
     expect(text).toBe('ready\r\n');
     writeSync(master, '\x03');
-    expect((await readAll(child.stderr!)).toString()).toBe('interrupted\n');
+    expect((await readAll(child.stderr)).toString()).toBe('interrupted\n');
     await child.exited;
   });
 
