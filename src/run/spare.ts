@@ -50,9 +50,20 @@ export function isShort(error: unknown): boolean {
 
 function fill(): void {
   try {
-    while (spares.length < KEPT) spares.push(openSync('/dev/null', 'r'));
+    while (spares.length < KEPT) spares.push(openAboveStandard());
   } catch {
     // Those that are there are of use; the next time perhaps more.
+  }
+}
+
+/** A program that has closed its 0, 1 or 2 finds nothing of ours there, and hands nothing on. */
+function openAboveStandard(): number {
+  const fd = openSync('/dev/null', 'r');
+  if (fd > 2) return fd;
+  try {
+    return openAboveStandard();
+  } finally {
+    closeSync(fd);
   }
 }
 

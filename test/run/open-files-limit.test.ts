@@ -54,3 +54,18 @@ it.each<Case>(cases)('a run %s', async (_, script, options, kind) => {
   expect(seen).toEqual({ limit: 'EMFILE', kind, survivors: [], left: 0 });
   await expectNobody(mark);
 });
+
+it('what is kept back for that does not stand at 0, 1 or 2', async () => {
+  const seen = await inNode(async ({ sallyport, processes, require }) => {
+    const fs = require('node:fs') as typeof import('node:fs');
+    fs.closeSync(0);
+    const before = processes.listDescriptors().length;
+    const running = sallyport.run('sleep', ['60'], { stdio: ['null', 'null', 'null'] });
+    await running.started;
+    const during = processes.listDescriptors();
+    running.abort();
+    await running;
+    return { more: during.length > before, hasStdin: during.includes(0) };
+  }, null);
+  expect(seen).toEqual({ more: true, hasStdin: false });
+});
