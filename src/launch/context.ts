@@ -13,3 +13,10 @@ export function inThisContext<Arguments extends unknown[]>(
     resource.runInAsyncScope(call, undefined, ...given);
   };
 }
+
+const outside = new AsyncResource('SALLYPORT');
+
+/** For what is opened once and kept: it would keep the context of whoever came first, for ever. */
+export function outOfContext<Opened>(open: () => Opened): Opened {
+  return outside.runInAsyncScope(open);
+}

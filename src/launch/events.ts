@@ -12,6 +12,7 @@ import {
   type NativeUser,
 } from '../native-binding.js';
 import { native } from '../native.js';
+import { outOfContext } from './context.js';
 import {
   toExitStatus,
   toInitReport,
@@ -75,7 +76,9 @@ function openDesk(): EventDesk {
   const binding = native() as NativeBinding & { [DESK]?: EventDesk };
   desk = binding[DESK];
   if (desk === undefined) {
-    binding.onEvents(deliver);
+    outOfContext(() => {
+      binding.onEvents(deliver);
+    });
     desk = {
       expectExit: addChild,
       ignoreExit: ignoreChild,

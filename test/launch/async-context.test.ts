@@ -1,9 +1,13 @@
 // What is heard of a child is heard in the context of whoever started it, beside others that start theirs.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 
 import { launch, run, spawn, type Child } from '../../src/index.js';
+import { makeScratch, root } from '../support/fixtures.js';
 
 const storage = new AsyncLocalStorage<string>();
 const names = ['first', 'second', 'third'];
@@ -71,4 +75,38 @@ it.each(['init', 'group'] as const)('run, held together by %s: its lines', async
     }),
   );
   expect(seen).toEqual(each('line of stderr', 'line of stdout'));
+});
+
+it('the context of the first launch is not kept for ever', () => {
+  const script = path.join(makeScratch(), 'kept.cjs');
+  writeFileSync(
+    script,
+    `const { AsyncLocalStorage } = require('node:async_hooks');
+     const { launch, run } = require(${JSON.stringify(root)});
+     const storage = new AsyncLocalStorage();
+     async function serve() {
+       const request = { of: 'somebody' };
+       await storage.run(request, async () => {
+         await (await launch('true', [], { stdio: 'null' })).exited;
+         await run('true');
+       });
+       return new WeakRef(request);
+     }
+     async function main() {
+       const request = await serve();
+       // What a handle or a timer holds is let go of in later turns.
+       for (let turn = 0; turn < 200 && request.deref() !== undefined; turn++) {
+         await new Promise((resolve) => setImmediate(resolve));
+         gc();
+       }
+       console.log(request.deref() === undefined ? 'collected' : 'kept');
+     }
+     main();`,
+  );
+  const { stdout } = spawnSync(process.execPath, ['--expose-gc', script], {
+    encoding: 'utf8',
+    // The first socket that closes makes Node open process.stderr: a pipe would keep the context there.
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  expect(stdout).toBe('collected\n');
 });

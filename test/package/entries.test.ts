@@ -191,7 +191,8 @@ describe('where it cannot run', () => {
       path.join(folder, 'use.cjs'),
       `const sallyport = require('sallyport'); ${attempt}`,
     );
-    const script = 'mount --bind . . && mount -o remount,bind,noexec . && cd "$PWD" && exec "$0" use.cjs';
+    const script =
+      'mount --bind . . && mount -o remount,bind,noexec . && cd "$PWD" && exec "$0" use.cjs';
     const { stdout, stderr } = spawnSync(
       'unshare',
       ['--user', '--map-root-user', '--mount', 'sh', '-c', script, process.execPath],
