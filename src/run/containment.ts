@@ -3,6 +3,7 @@ import { readlinkSync } from 'node:fs';
 
 import { invalid, refused } from '../errors.js';
 import { itemsOf, takeOwn } from '../own-properties.js';
+import { requirePermissions } from '../runtime.js';
 import type { Child } from '../launch/child.js';
 import type { ResourceUsage } from '../launch/outcomes.js';
 import type { Takeover } from '../launch/launch.js';
@@ -184,6 +185,8 @@ export function chooseContainment(wish: unknown): Method {
  * @throws {SallyportError} `ERR_SALLYPORT_NO_CONTAINMENT`
  */
 function requireOwnProc(): void {
+  // Deno withholds /proc, and says by which permission it does not.
+  requirePermissions();
   let self: string | null = null;
   try {
     self = readlinkSync('/proc/self');
