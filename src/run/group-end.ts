@@ -10,7 +10,7 @@ import {
   signalProcess,
   type ProcessFacts,
 } from './processes.js';
-import { isShort } from './spare.js';
+import { unlessShort } from './spare.js';
 
 const { SIGTERM, SIGCONT, SIGKILL } = constants.signals;
 
@@ -88,7 +88,7 @@ export class GroupEnd {
   #look(): void {
     if (this.#isOver) return;
     this.#callOff?.();
-    const left = this.#membersNow();
+    const left = unlessShort(() => this.#members());
     if (left === undefined) {
       if (performance.now() >= this.#killAt) this.#signalGroup(SIGKILL);
       this.#lookLater();
@@ -124,16 +124,6 @@ export class GroupEnd {
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
   }
 
-  /** undefined: it cannot be told now, since no more files may be opened. */
-  #membersNow(): ProcessFacts[] | undefined {
-    try {
-      return this.#members();
-    } catch (error) {
-      if (isShort(error)) return undefined;
-      throw error;
-    }
-  }
-
   #members(): ProcessFacts[] {
     const { pid: leader, ownsSession } = this.#leader;
     const processes = listProcesses();
@@ -152,7 +142,7 @@ export class GroupEnd {
 
   /** @returns how many there were to hear it */
   #signal(signal: number): number {
-    const members = this.#membersNow() ?? [];
+    const members = unlessShort(() => this.#members()) ?? [];
     // The group first: the kernel signals all of it at once, and no fork gets away. With somebody
     // released in it, one by one.
     const asGroup = this.#released.size === 0;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 import { isInitOfOurs } from '../launch/init-link.js';
 import { isNumber, listPids, readExecutable } from './processes.js';
-import { isShort, withSpares } from './spare.js';
+import { unlessShort, withSpares } from './spare.js';
 
 /** A process that holds a pipe of the run. */
 export interface PipeHolder {
@@ -34,7 +34,8 @@ export function findHoldersOf(targets: readonly string[]): HolderScan<string> {
 function scan<Key>(byTarget: ReadonlyMap<string, Key>): HolderScan<Key> {
   const holders = new Map<Key, PipeHolder[]>();
   let unreadable = 0;
-  for (const pid of listAll()) {
+  // Of a list that cannot be read nobody knows whether somebody is in it.
+  for (const pid of unlessShort(listPids) ?? [undefined]) {
     if (pid === undefined) unreadable += 1;
     if (pid === undefined || pid === process.pid || isInitOfOurs(pid)) continue;
     const numbers = readTable(pid);
@@ -48,16 +49,6 @@ function scan<Key>(byTarget: ReadonlyMap<string, Key>): HolderScan<Key> {
     }
   }
   return { holders, unreadable };
-}
-
-/** Of a list that cannot be read nobody knows whether somebody is in it. */
-function listAll(): ReadonlyArray<number | undefined> {
-  try {
-    return listPids();
-  } catch (error) {
-    if (isShort(error)) return [undefined];
-    throw error;
-  }
 }
 
 /** undefined: it may not be read. A process that is gone holds nothing. */

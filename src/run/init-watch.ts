@@ -8,7 +8,7 @@ import type { SentSignal, TreeEnd } from './containment.js';
 import { findHolders } from './holders.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
 import type { RunCgroup } from './run-cgroup.js';
-import { isShort, withSpares } from './spare.js';
+import { unlessShort, withSpares } from './spare.js';
 import { describeSurvivors, killAll, listMembers } from './walk.js';
 
 /** Milliseconds between two looks at the init: whether it goes on, and whom it has adopted. */
@@ -111,15 +111,16 @@ export class InitWatch {
   #look(): void {
     if (this.#isOver || this.#isGivenUp) return;
     const now = performance.now();
-    let state: string | undefined;
-    try {
-      state = readProcess(this.#run.initPid)?.state;
+    const seen = unlessShort(() => {
+      const init = readProcess(this.#run.initPid);
       this.#noteAdopted();
-    } catch (error) {
-      if (!isShort(error)) throw error;
+      return { state: init?.state };
+    });
+    if (seen === undefined) {
       this.#lookLater(LOOK_INTERVAL);
       return;
     }
+    const { state } = seen;
     // Whoever may signal the program's init, or trace it, has its user: the program itself.
     if (state === 'T' || state === 't') this.#stoppedSince ??= now;
     else this.#stoppedSince = undefined;
@@ -181,12 +182,14 @@ export class InitWatch {
   initEnded(end: InitEnd): void {
     this.#isOver = true;
     this.#callOff?.();
-    if (this.#afterKilling === undefined) this.#finish(end);
+    if (this.#afterKilling === undefined) {
+      this.#finish(end);
+      return;
+    }
     // It saw the last one go before we did, and how many were killed is not yet known.
-    else
-      this.#afterKilling = () => {
-        this.#finish(end);
-      };
+    this.#afterKilling = () => {
+      this.#finish(end);
+    };
   }
 
   #finish(end: InitEnd): void {

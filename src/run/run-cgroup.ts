@@ -8,7 +8,7 @@ import { refused, systemError, type SallyportError } from '../errors.js';
 import type { Timers } from '../launch/timers.js';
 import { ownCgroup, type CgroupLimit } from './cgroup-options.js';
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
-import { isShort, withSpares } from './spare.js';
+import { isShort, unlessShort, withSpares } from './spare.js';
 import { killAll, type Killed } from './walk.js';
 
 /** What the run has used at most, where the controller and the kernel say so; otherwise null. */
@@ -110,7 +110,7 @@ export class RunCgroup {
         done({ ...found, peak });
       });
     };
-    const isPopulated = attemptRead(() => this.#isPopulated());
+    const isPopulated = unlessShort(() => this.#isPopulated());
     if (isPopulated === undefined) {
       timers.after(LINGERING_PAUSE, () => {
         this.finish(timers, done);
@@ -148,7 +148,7 @@ export class RunCgroup {
   #empty(timers: Timers, done: (found: Killed) => void): void {
     const before = this.#countMembers();
     // All at once, and no fork gets away: since kernel 5.14. What was released may still be in it.
-    const pids = attemptRead(() => listPids(this.path));
+    const pids = unlessShort(() => listPids(this.path));
     const hasStrangers = pids?.some((pid) => this.#free.has(pid)) ?? this.#free.size > 0;
     if (!hasStrangers) write(join(this.path, 'cgroup.kill'), '1');
     const list = (): ProcessFacts[] => this.listMembers();
@@ -159,7 +159,7 @@ export class RunCgroup {
 
   /** As far as it can be told now. */
   #countMembers(): number {
-    return attemptRead(() => this.listMembers().length) ?? 0;
+    return unlessShort(() => this.listMembers().length) ?? 0;
   }
 
   #isPopulated(): boolean {
@@ -168,7 +168,7 @@ export class RunCgroup {
 
   #readPeak(): CgroupPeak {
     const number = (file: string, pattern: RegExp): number | null => {
-      const match = pattern.exec(attemptRead(() => read(join(this.path, file))) ?? '');
+      const match = pattern.exec(unlessShort(() => read(join(this.path, file))) ?? '');
       return match === null ? null : Number(match[1]);
     };
     return {
@@ -198,7 +198,7 @@ function listGroups(path: string): string[] {
 
 /** @returns false where somebody is in it */
 function removeTree(path: string): boolean {
-  const groups = attemptRead(() => listGroups(path));
+  const groups = unlessShort(() => listGroups(path));
   if (groups === undefined) return false;
   for (const name of groups) removeTree(join(path, name));
   try {
@@ -211,7 +211,7 @@ function removeTree(path: string): boolean {
 
 /** What a process left that was killed: whoever was in it has been ended by the run's init. */
 function removeStale(parent: string): void {
-  for (const name of attemptRead(() => listGroups(parent)) ?? []) {
+  for (const name of unlessShort(() => listGroups(parent)) ?? []) {
     const pid = NAME.exec(name)?.[1];
     if (pid !== undefined && readProcess(Number(pid)) === undefined) removeTree(join(parent, name));
   }
@@ -226,16 +226,6 @@ function enable(parent: string, controller: string): void {
     `containment: the controller '${controller}' cannot be enabled in ${file}: there must be no process in ${parent} itself, cgroups(7)`,
     { stage: 'plan', stagePath: 'containment' },
   );
-}
-
-/** undefined: no more files may be opened, and it cannot be told now. */
-function attemptRead<T>(act: () => T): T | undefined {
-  try {
-    return act();
-  } catch (error) {
-    if (isShort(error)) return undefined;
-    throw error;
-  }
 }
 
 /** undefined: it is not there. @throws where no more files may be opened */

@@ -1,6 +1,6 @@
 // The processes of a run that is under way: those below its program, and below what adopts its orphans.
 import { listDescendants, listProcesses, readProcess, type ProcessFacts } from './processes.js';
-import { isShort } from './spare.js';
+import { unlessShort } from './spare.js';
 
 export class RunTree {
   readonly #target: number;
@@ -9,7 +9,8 @@ export class RunTree {
   /** @param target pid of the program */
   constructor(target: number) {
     this.#target = target;
-    const parent = readParent(target);
+    // Where no more files may be opened it is the tree of the program alone.
+    const parent = unlessShort(() => readProcess(target)?.ppid);
     // An init of the run stands between us and the target.
     const init = parent === undefined || parent === process.pid || parent <= 1 ? target : parent;
     this.#roots = new Set([init]);
@@ -23,15 +24,5 @@ export class RunTree {
       ({ pid, sid, alive }) =>
         alive && (pid === this.#target || below.has(pid) || sid === this.#target),
     );
-  }
-}
-
-/** undefined also where no more files may be opened: it is then the tree of the program alone. */
-function readParent(pid: number): number | undefined {
-  try {
-    return readProcess(pid)?.ppid;
-  } catch (error) {
-    if (isShort(error)) return undefined;
-    throw error;
   }
 }

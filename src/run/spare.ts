@@ -48,6 +48,16 @@ export function isShort(error: unknown): boolean {
   return errno === -EMFILE || errno === -ENFILE;
 }
 
+/** undefined: no more files may be opened, and it cannot be told now. @throws what else `act` throws */
+export function unlessShort<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch (error) {
+    if (isShort(error)) return undefined;
+    throw error;
+  }
+}
+
 function fill(): void {
   try {
     while (spares.length < KEPT) spares.push(openAboveStandard());

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Timers } from '../launch/timers.js';
 import { readExecutable, type ProcessFacts } from './processes.js';
 import { RunTree } from './run-tree.js';
-import { isShort, withSpares } from './spare.js';
+import { unlessShort, withSpares } from './spare.js';
 
 /** One process of a run that stood still. */
 export interface StalledProcess {
@@ -58,7 +58,7 @@ export function watchForStall(
   onStall: (evidence: StallEvidence) => void,
 ): () => void {
   const tree = new RunTree(target);
-  let base = sampleNow(tree) ?? {
+  let base = unlessShort(() => sample(tree)) ?? {
     at: performance.now(),
     cpu: new Map(),
     bytes: 0,
@@ -69,7 +69,7 @@ export function watchForStall(
   const lastOutput = (): number => Math.max(...channels.map((channel) => channel.lastOutput));
 
   const look = (): void => {
-    const now = sampleNow(tree);
+    const now = unlessShort(() => sample(tree));
     if (now === undefined) {
       // It cannot be told, and whoever cannot be seen is not ended for standing still.
       alive = performance.now();
@@ -113,16 +113,6 @@ function isProgress(before: Sample, after: Sample): boolean {
   for (const [pid, used] of after.cpu) cpu += used - (before.cpu.get(pid) ?? 0);
   const share = cpu / Math.max(1, after.at - before.at);
   return share >= PROGRESS_SHARE || after.bytes - before.bytes >= PROGRESS_BYTES;
-}
-
-/** undefined: no more files may be opened, so that nobody can be seen. */
-function sampleNow(tree: RunTree): Sample | undefined {
-  try {
-    return sample(tree);
-  } catch (error) {
-    if (isShort(error)) return undefined;
-    throw error;
-  }
 }
 
 function sample(tree: RunTree): Sample {

@@ -11,7 +11,7 @@ import {
   signalProcess,
   type ProcessFacts,
 } from './processes.js';
-import { isShort } from './spare.js';
+import { unlessShort } from './spare.js';
 
 /** Milliseconds between two looks at what is left, doubled each time. */
 const FIRST_PAUSE = 2;
@@ -87,7 +87,7 @@ export function killAll(
     // Twice nothing: a process that was forked during a look may have been passed over.
     let empty = 0;
     const look = (pause: number): void => {
-      const left = attempt(list);
+      const left = unlessShort(list);
       if (left === undefined) {
         timers.after(LONGEST_PAUSE, () => {
           look(pause);
@@ -120,7 +120,7 @@ export interface Killed {
 function stopAll(list: () => ProcessFacts[], timers: Timers, done: () => void): void {
   const until = performance.now() + STOPPING;
   const look = (): void => {
-    const running = (attempt(list) ?? []).filter(({ state }) => !'TtZX'.includes(state));
+    const running = (unlessShort(list) ?? []).filter(({ state }) => !'TtZX'.includes(state));
     const isOver = signalAll(running, SIGSTOP).length === 0 || performance.now() > until;
     if (isOver) done();
     else timers.after(FIRST_PAUSE, look);
@@ -134,16 +134,6 @@ function signalAll(processes: readonly ProcessFacts[], signal: number): ProcessF
 
 function isForbidden(process: ProcessFacts): boolean {
   return signalProcess(process, 0) === constants.errno.EPERM;
-}
-
-/** undefined: it cannot be told now. */
-function attempt(list: () => ProcessFacts[]): ProcessFacts[] | undefined {
-  try {
-    return list();
-  } catch (error) {
-    if (isShort(error)) return undefined;
-    throw error;
-  }
 }
 
 export function describeSurvivors(left: readonly ProcessFacts[]): Survivor[] {
