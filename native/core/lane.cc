@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "core/lane_scheduling.h"
 #include "core/posix_spawner.h"
 #include "core/spawn_in_table.h"
+#include "core/system_calls.h"
 #include "core/thread.h"
 
 namespace sallyport {
@@ -47,28 +47,22 @@ struct LaneHello {
 
 using ControlBuffer = char[CMSG_SPACE(sizeof(int) * kMostDescriptors)];
 
-// For want of memory, or for a signal. A lane that took it for the end would answer nobody any
-// more, and whoever waits for a message of it would do so for ever.
-bool IsPassing(int errno_value) {
-  if (errno_value != EINTR && errno_value != ENOMEM && errno_value != ENOBUFS) return false;
-  const timespec pause = {0, errno_value == EINTR ? 0 : 1'000'000};
-  nanosleep(&pause, nullptr);
-  return true;
-}
-
 // Raw calls on the lane's side: its numbers are those of another table, which wrappers that keep
 // books by number (ThreadSanitizer's) must not see.
+//
+// A refusal that passes is waited out: a lane that took it for the end would answer nobody any
+// more, and whoever waits for a message of it would do so for ever.
 long LaneReceive(int control, msghdr* message) {
   long size;
   do {
     size = syscall(SYS_recvmsg, control, message, MSG_CMSG_CLOEXEC);
-  } while (size < 0 && IsPassing(errno));
+  } while (size < 0 && WaitIfPassing(errno));
   return size;
 }
 
 void LaneSend(int control, const void* data, size_t size) {
   while (syscall(SYS_sendto, control, data, size, MSG_NOSIGNAL, nullptr, 0) < 0) {
-    if (!IsPassing(errno)) return;
+    if (!WaitIfPassing(errno)) return;
   }
 }
 

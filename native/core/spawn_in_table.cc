@@ -18,6 +18,7 @@
 #include "core/launcher_instructions.h"
 #include "core/posix_spawner.h"
 #include "core/process_look.h"
+#include "core/system_calls.h"
 #include "core/verify_child.h"
 #include "launcher/instructions.h"
 
@@ -128,9 +129,7 @@ Result<bool> LetGo(const LaunchRequest& request, const std::string& instructions
     const char go = LAUNCHER_GO;
     // Without it the child would wait for ever. Where it has ended, its status says so.
     while (syscall(SYS_sendto, status, &go, 1, MSG_NOSIGNAL, nullptr, 0) < 0 &&
-           (errno == EINTR || errno == ENOMEM || errno == ENOBUFS)) {
-      const timespec pause = {0, 1'000'000};
-      nanosleep(&pause, nullptr);
+           WaitIfPassing(errno)) {
     }
     return true;
   }

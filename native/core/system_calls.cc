@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 
 // The numbers are the same on every architecture since they were added (asm-generic/unistd.h).
 #ifndef SYS_pidfd_send_signal
@@ -91,5 +92,13 @@ int OpenBeneath(int root, const char* path, int flags) {
 }
 
 bool IsUnavailable(int errno_value) { return errno_value == ENOSYS || errno_value == EPERM; }
+
+bool WaitIfPassing(int errno_value) {
+  if (errno_value == EINTR) return true;
+  if (errno_value != ENOMEM && errno_value != ENOBUFS) return false;
+  const timespec pause = {0, 1'000'000};
+  nanosleep(&pause, nullptr);
+  return true;
+}
 
 }  // namespace sallyport

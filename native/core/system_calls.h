@@ -35,4 +35,8 @@ int OpenBeneath(int root, const char* path, int flags);
 // Old container profiles answer EPERM, not ENOSYS, to system calls that they do not know.
 bool IsUnavailable(int errno_value);
 
+// Whether a call was refused for a signal or for want of memory, and is to be made again: at once
+// after a signal, else after a millisecond, which this waits.
+bool WaitIfPassing(int errno_value);
+
 }  // namespace sallyport
